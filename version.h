@@ -1,4 +1,4 @@
-// Which tarn this is. Macros only, so that it costs nothing; every header of tarn's reaches it.
+// The version of tarn. Only macros, so it costs nothing; every header of tarn includes it directly or indirectly.
 //
 //   #if TARN_VERSION >= 200    // 0.2.0 or later
 #ifndef TARN_VERSION_H_

@@ -1,5 +1,5 @@
-// Everything: all products and all policies, including those that pool.h leaves out because they need more of the standard
-// library. For a first look, or if compile time doesn't matter; otherwise include the product you use.
+// All products and all policies, including those that pool.h leaves out because they need more of the standard library. Use it
+// for a first look, or if compile time doesn't matter; otherwise include only the products you use.
 #ifndef TARN_ALLOCATOR_ALL_H_
 #define TARN_ALLOCATOR_ALL_H_
 

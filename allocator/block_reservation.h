@@ -1,10 +1,10 @@
-// Blocks that a pool sets aside for a thread that may neither fail nor wait:
+// Blocks that a pool reserves for a thread that must neither fail nor wait:
 //
 //   auto r = pool.reserve_blocks(100);  // all of them, with their pages in memory, or std::bad_alloc
 //   void* block = r.allocate();         // 100 times: no lock, no call of the store or the system, no page fault
 //   pool.deallocate(block);             // as any other block
 //
-// For the pool, and for what it counts and reports, they are in use. What is left goes back when the reservation ends.
+// The pool counts and reports them as blocks in use. Unused ones are freed when the reservation is destroyed.
 #ifndef TARN_ALLOCATOR_BLOCK_RESERVATION_H_
 #define TARN_ALLOCATOR_BLOCK_RESERVATION_H_
 
@@ -23,10 +23,10 @@
 namespace tarn {
 
 /// What reserve_blocks() and try_reserve_blocks() of a pool return. Its type is decltype(pool)::reservation.
-/// It may be moved, also to another thread, but used by one thread at a time. It must end before the pool and before the pool's
-/// release(), in a thread that may free blocks.
+/// It can be moved, even to another thread, but only one thread may use it at a time. It must be destroyed before the pool, and
+/// before the pool's release(), in a thread that may free blocks.
 template <class Members>
-class [[nodiscard("tarn: a reservation that nobody holds ends at once")]] block_reservation {
+class [[nodiscard("tarn: a discarded reservation is released immediately")]] block_reservation {
   using state = typename Members::state;
   using traits = typename state::traits;
   using path = typename Members::path;
@@ -39,7 +39,7 @@ class [[nodiscard("tarn: a reservation that nobody holds ends at once")]] block_
   /// No reservation.
   constexpr block_reservation() noexcept = default;
   block_reservation(block_reservation&& other) noexcept { become(other); }
-  /// The blocks that were left here go back. Returns this reservation.
+  /// Frees the blocks that were left here. Returns this reservation.
   block_reservation& operator=(block_reservation&& other) noexcept {
     if (this == detail::pointer_to(other)) return *this;
     give_back();
@@ -48,14 +48,15 @@ class [[nodiscard("tarn: a reservation that nobody holds ends at once")]] block_
   }
   ~block_reservation() { give_back(); }
 
-  /// Whether the pool granted it, also if every block is used by now.
+  /// Whether the pool granted it, even if all its blocks are used.
   constexpr explicit operator bool() const noexcept { return pool_ != nullptr; }
   /// Returns how many blocks are left.
   constexpr std::size_t remaining() const noexcept { return number_; }
 
-  /// Returns a block, as the pool's allocate() does; null once none is left: it never asks the pool for more. A pool that is
-  /// checked looks at the block under its lock, and reports what is wrong: then the reservation may have fewer blocks left.
-  [[nodiscard("tarn: a block that nobody holds is leaked")]] void* allocate() noexcept {
+  /// Returns a block, as the pool's allocate() does; null if none is left, because it never requests more from the pool. A pool
+  /// with a checking policy checks the block under its lock, and reports what is wrong; in that case the reservation may have
+  /// fewer blocks left.
+  [[nodiscard("tarn: a discarded block is leaked")]] void* allocate() noexcept {
     if (first_ == nullptr) [[unlikely]] return nullptr;
     if constexpr (Members::refuses) return allocate_checked();
     void* const block = leave();
@@ -66,7 +67,7 @@ class [[nodiscard("tarn: a reservation that nobody holds ends at once")]] block_
  private:
   friend Members;
 
-  /// Empty, and no reservation, if not all `n` blocks can be had.
+  /// Empty, and converts to false, if not all `n` blocks are available.
   block_reservation(Members& pool, std::size_t n) noexcept : pool_(detail::pointer_to(pool)) {
     if (take_all(n)) return;
     give_back();
@@ -98,14 +99,14 @@ class [[nodiscard("tarn: a reservation that nobody holds ends at once")]] block_
     return true;
   }
 
-  /// As the pool's slow half does, but if the pool must grow, then at once by all blocks that are missing, or not at all.
-  /// Returns how many blocks it put into `out`; 0: there are no more.
+  /// As in the pool's slow path, but if the pool must grow, it grows by all missing blocks in one step, or not at all. Returns
+  /// how many blocks it put into `out`; 0: there are no more.
   static std::size_t take(state& s, span<void*> out, std::size_t missing, attempt& one) noexcept {
     const std::size_t got = path::take_batch(s, out);
     if (got != 0) return got;
     void* block = path::take_slow(s);
     if (block == nullptr) {
-      // It doesn't wait for blocks: two that wait for each other's would both wait in vain.
+      // It doesn't wait for blocks, because two that wait for each other's would both wait in vain.
       constexpr bool retries = !traits::hears_frees && !traits::waits;
       typename slow::search its{one};
       block = slow::template take_cold<retries, true>(s, its, missing);
@@ -119,8 +120,8 @@ class [[nodiscard("tarn: a reservation that nobody holds ends at once")]] block_
     return 1;
   }
 
-  /// Brings the pages of the blocks in: neighbours together, and not those of a run that one write brings in. Returns false if
-  /// the system refuses memory.
+  /// Brings the pages of the blocks into memory: neighbours together, and not those of a run that one write brings in. Returns
+  /// false if the system refuses memory.
   static bool come_into_memory(state& s, span<void*> blocks) noexcept {
     const std::size_t bytes = s.chunks.geometry().block_size();
     const std::size_t page = detail::page_memory::page_bytes();
@@ -145,11 +146,11 @@ class [[nodiscard("tarn: a reservation that nobody holds ends at once")]] block_
     }
     return fill();
   }
-  /// Appends blocks to the list, behind `last`. Returns the last. For tools they are free from now on.
+  /// Appends blocks to the list, behind `last`. Returns the last. Tools see them as free from now on.
   void* link(state& s, void* last, span<void*> blocks) noexcept {
     for (void* const block : blocks) {
       auto* const byte = static_cast<volatile unsigned char*>(block);
-      *byte = *byte;  // its link may lie on the page before
+      *byte = *byte;  // its link may be on the page before
       detail::poison_block(s, block);
       if (last == nullptr) first_ = block;
       else words(s.chunks).write(last, 0, block);
@@ -178,8 +179,8 @@ class [[nodiscard("tarn: a reservation that nobody holds ends at once")]] block_
     }
     return nullptr;
   }
-  /// Whether there is a first block. A checking policy must know it as in use: if not, somebody freed it, released the pool or
-  /// wrote over a link. That is reported, and what lay behind it is lost.
+  /// Whether there is a first block. A checking policy must know it as in use. If it doesn't, other code freed it, released the
+  /// pool or overwrote a link. That is reported, and the blocks after it are lost.
   bool holds_first() noexcept {
     if constexpr (Members::refuses) {
       state& s = pool_->state_;

@@ -79,7 +79,7 @@ using stack = std::stack<T, Container>;
 
 // ---- strings and their streams ------------------------------------------------------------------------------------------
 
-/// The standard's strings, whose default allocator is stl_allocator. Short ones lie in the string itself.
+/// The standard's strings, whose default allocator is stl_allocator. Short ones are stored in the string itself.
 template <class Char, class Traits = std::char_traits<Char>, class Allocator = stl_allocator<Char>>
 using basic_string = std::basic_string<Char, Traits, Allocator>;
 using string = basic_string<char>;
@@ -117,7 +117,7 @@ struct foreign_allocator {
   T* allocate(std::size_t);
   void deallocate(T*, std::size_t);
 };
-/// Whether only strings with std::allocator have a hash. Since LWG 3705 those of every allocator have.
+/// Whether only strings with std::allocator have a hash. Since LWG 3705, strings with any allocator have one.
 template <class Char>
 concept lacks_string_hash =
     std::is_default_constructible_v<std::hash<std::basic_string_view<Char>>> &&
@@ -125,7 +125,7 @@ concept lacks_string_hash =
 
 }  // namespace tarn::detail
 
-/// The same hash as that of a string with std::allocator, where the standard library has none.
+/// The same hash as for a string with std::allocator, if the standard library has none.
 template <tarn::detail::lacks_string_hash Char, class... Policies>
 struct std::hash<std::basic_string<Char, std::char_traits<Char>, tarn::stl_allocator<Char, Policies...>>> {
   std::size_t operator()(

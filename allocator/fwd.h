@@ -1,6 +1,6 @@
-// Every class of the public interface, declared and no more: for headers that name a pool only by reference or pointer. A class
-// with default template arguments has them once its own header is included; the products have none, so that
-// tarn::object_pool<order>& can be written with this header alone. tarn::pool<...> can't: it is computed from its policies.
+// Declarations of every public class, for headers that use a pool only by reference or pointer. Default template arguments are
+// in a class's own header. The products have none, so tarn::object_pool<order>& can be written with this header alone.
+// tarn::pool<...> can't, because it is computed from its policies.
 #ifndef TARN_ALLOCATOR_FWD_H_
 #define TARN_ALLOCATOR_FWD_H_
 

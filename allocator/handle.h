@@ -1,5 +1,5 @@
-// A handle to an object in a pool: the object's address and a generation number. A stale handle finds nothing, even when
-// another object lies at that address, in this pool or in one that came later:
+// A handle to an object in a pool: the object's address and a generation number. A stale handle finds nothing, even if another
+// object is at that address, in this pool or in a later one:
 //
 //   tarn::object_pool<Order, tarn::hardened_with<tarn::generations>> orders;
 //   tarn::handle<Order> h = orders.handle_to(orders.construct(1, 9.5));
@@ -23,7 +23,7 @@ class handle {
  public:
   /// An empty handle.
   constexpr handle() noexcept = default;
-  /// Whether it isn't empty. The object may have been destroyed: object_pool::get() says that.
+  /// Whether it isn't empty. The object may have been destroyed; object_pool::get() checks that.
   constexpr explicit operator bool() const noexcept { return generation_ != 0; }
   /// Whether both are handles to the same use of a block, or both are empty.
   friend constexpr bool operator==(const handle&, const handle&) noexcept = default;

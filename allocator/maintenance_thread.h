@@ -1,10 +1,10 @@
 // A thread that maintains pools, any number of them:
 //
-//   tarn::pool<tarn::size_of<Order>, tarn::mutex_locking<>, tarn::grow_ahead<10000>> orders;
-//   tarn::maintenance_thread keeper;                // looks once a millisecond
-//   const auto place = keeper.add(orders);          // until `place` ends, which must be before the pool does
+//   tarn::pool<tarn::size_of<Order>, tarn::mutex_locking<>, tarn::grow_ahead<10000>> orders; tarn::maintenance_thread keeper;
+//   // checks once a millisecond
+//   const auto place = keeper.add(orders);          // until `place` is destroyed, which must be before the pool is
 //
-// The thread may end before the places, or after them.
+// The thread object may be destroyed before the places, or after them.
 #ifndef TARN_ALLOCATOR_MAINTENANCE_THREAD_H_
 #define TARN_ALLOCATOR_MAINTENANCE_THREAD_H_
 
@@ -52,8 +52,8 @@ struct maintained_place {
   atomic_word<maintained> last = maintained::unfinished;
 };
 
-/// What a maintenance_thread shares with its places. A fork holds its mutex, so that in the child the list is whole; the thread
-/// isn't there.
+/// What a maintenance_thread shares with its places. A fork holds its mutex, so that in the child the list is consistent; the
+/// thread doesn't exist there.
 class maintenance_rounds : fork_member {
   using clock = std::chrono::steady_clock;
 
@@ -110,7 +110,7 @@ class maintenance_rounds : fork_member {
   }
 
  private:
-  /// A turn for each place. Returns whether one of them had no time to finish.
+  /// Calls each place once. Returns whether one of them had no time to finish.
   bool make_rounds() noexcept {
     constexpr auto turn = std::chrono::milliseconds(1);
     bool is_short = false;
@@ -123,7 +123,7 @@ class maintenance_rounds : fork_member {
       is_short = is_short || (answer == maintained::unfinished && clock::now() >= until);
       place.last.store(answer, memory_order_relaxed);
       lock();
-      // Who waits in remove() takes the mutex after this, and finds that the thread is at another place.
+      // A thread that waits in remove() takes the mutex after this, and finds that this thread is at another place.
       turns_.fetch_add(1, memory_order_relaxed);
       wake_all(turns_.address());
     }
@@ -141,11 +141,11 @@ class maintenance_rounds : fork_member {
 
   mutex mutex_;
   maintained_place* first_ = nullptr;
-  maintained_place* at_ = nullptr;    // the thread is in its maintain(), or passes on to the next
+  maintained_place* at_ = nullptr;    // the thread is in its maintain(), or is moving to the next
   bool is_child_ = false;
   const std::uint64_t period_;        // nanoseconds
   atomic_word<unsigned> turns_ = 0;   // of all places
-  atomic_word<unsigned> bell_ = 0;    // changes when the thread shall look at once
+  atomic_word<unsigned> bell_ = 0;    // changes when the thread should check immediately
   atomic_word<bool> stops_ = false;
 };
 
@@ -153,22 +153,23 @@ class maintenance_rounds : fork_member {
 
 #if defined(TARN_STANDARD_THREADS)
 
-/// A thread that calls maintain() of pools once a period, and again at once where a pool needs more than a millisecond. It
-/// holds no lock of its own meanwhile. In the child of a fork there is no such thread: these objects can end there, and nothing
-/// else happens; let the child make one.
+/// A thread that calls maintain() of pools once a period, and again immediately if a pool needs more than a millisecond. It
+/// holds no lock of its own during these calls. In the child of a fork the thread doesn't exist: these objects can be destroyed
+/// there, which does nothing else; let the child create a new one.
 class maintenance_thread {
  public:
   class place;
 
-  /// \param period  between two looks. A pool should keep ready what its threads take in that time, and while a chunk is got
-  /// Throws: std::system_error, std::bad_alloc, if the system gives no thread or no memory.
+  /// \param period  between two checks. A pool should keep as many blocks ready as its threads allocate in that time, and while
+  ///                a chunk is fetched
+  /// Throws: std::system_error, std::bad_alloc, if the system provides no thread or no memory.
   explicit maintenance_thread(std::chrono::nanoseconds period = std::chrono::milliseconds(1))
       : rounds_(std::make_shared<detail::maintenance_rounds>(period)) {
     ::new (static_cast<void*>(&thread_)) std::thread([rounds = rounds_.get()]() noexcept { rounds->run(); });
   }
   maintenance_thread(const maintenance_thread&) = delete;
   maintenance_thread& operator=(const maintenance_thread&) = delete;
-  /// Waits for the step that the thread is at: a millisecond, or a call of a store. Precondition: a store doesn't call it.
+  /// Waits for the thread's current step: a millisecond, or a call of a store. Precondition: not called by a store.
   ~maintenance_thread() {
     if (rounds_->has_lost_thread()) return;
     rounds_->stop();
@@ -176,22 +177,23 @@ class maintenance_thread {
     thread_.~thread();
   }
 
-  /// Maintains a pool, or whatever has maintain(until) that any thread may call. Returns a place: the pool is maintained as
-  /// long as that lives.
+  /// Maintains a pool, or any object with a maintain(until) that any thread may call. Returns a place; the pool is maintained
+  /// as long as the place exists.
   template <class Pool>
-  [[nodiscard("tarn: the pool is maintained as long as this lives")]] place add(Pool& pool) noexcept;
+  [[nodiscard("tarn: the pool is maintained only while this object exists")]] place add(Pool& pool) noexcept;
 
-  /// Has the thread look at once. A system call.
+  /// Makes the thread check immediately. A system call.
   void wake() noexcept { rounds_->wake(); }
 
  private:
   std::shared_ptr<detail::maintenance_rounds> rounds_;
   union {
-    std::thread thread_;  // not ended in the child of a fork, where nobody can join it
+    std::thread thread_;  // not destroyed in the child of a fork, where it can't be joined
   };
 };
 
-/// A pool's place with a maintenance_thread. It must end before the pool; the thread may end before or after it.
+/// A pool's place with a maintenance_thread. It must be destroyed before the pool; the thread may be destroyed before or after
+/// it.
 class maintenance_thread::place {
  public:
   template <class Pool>
@@ -199,7 +201,7 @@ class maintenance_thread::place {
       : rounds_(thread.rounds_), its_{detail::pointer_to(pool), maintain<Pool>} {
     static_assert(!detail::is_for_one_thread(static_cast<const Pool*>(nullptr)),
                   "tarn: [U1] maintenance_thread was given a pool that only one thread may use (no_locking, grouped_locking "
-                  "without a mutex); call its maintain() in between, or use mutex_locking or thread_cached");
+                  "without a mutex); call its maintain() yourself, or use mutex_locking or thread_cached");
     static_assert(can_maintain<Pool>,
                   "tarn: [U2] maintenance_thread was given something without maintain(), such as a pool that has nothing to do "
                   "ahead of time; add grow_ahead<Blocks> or return_empty_chunks<> to it");
@@ -207,10 +209,10 @@ class maintenance_thread::place {
   }
   place(const place&) = delete;
   place& operator=(const place&) = delete;
-  /// Waits if the thread is at this pool, as ~maintenance_thread().
+  /// Waits if the thread is maintaining this pool, as ~maintenance_thread() does.
   ~place() { rounds_->remove(its_); }
 
-  /// Returns what the last maintain() that the thread called returned; unfinished: it called none so far.
+  /// Returns the result of the thread's last maintain(); unfinished: there was none so far.
   maintained last() const noexcept { return its_.last.load(detail::memory_order_relaxed); }
 
  private:
@@ -241,8 +243,8 @@ class maintenance_thread {
   template <class... Period>
   explicit maintenance_thread(const Period&...) {
     static_assert(sizeof...(Period) > 1,
-                  "tarn: [Y8] maintenance_thread was named, but this standard library has no std::thread to run it; call "
-                  "maintain() of the pools in between, or from a thread of your own");
+                  "tarn: [Y8] maintenance_thread was used, but this standard library has no std::thread to run it; call "
+                  "maintain() of the pools yourself, or from your own thread");
   }
   template <class Pool>
   [[nodiscard]] int add(Pool&) noexcept;

@@ -7,10 +7,10 @@
 //   Node* n = new Node;      // from Node's pool
 //   delete n;                // back into it
 //
-//   DECLARE_MEMORY_POOL(Class)                     a pool of the class's own, for any thread; throws std::bad_alloc
-//   DECLARE_MEMORY_POOL__NOTHROW(Class)            operator new is noexcept: null where there is no memory, and no constructor
+//   DECLARE_MEMORY_POOL(Class)                     the class's own pool, for any thread; throws std::bad_alloc
+//   DECLARE_MEMORY_POOL__NOTHROW(Class)            operator new is noexcept: without memory it returns null, and no constructor
 //                                                  runs
-//   DECLARE_MEMORY_POOL_GROUPED(Class, Group)      the pool belongs to a group that one thread owns: no lock
+//   DECLARE_MEMORY_POOL_GROUPED(Class, Group)      the pool belongs to a group that one thread owns, so it has no lock
 //   DECLARE_MEMORY_POOL_GROUPED__NOTHROW(Class, Group)
 //                                                  the same, where operator new is noexcept
 //   DECLARE_MEMORY_POOL_WITH(Class, policies...)   any composition; the size is the class's
@@ -18,9 +18,9 @@
 //                                                  the same, where operator new is noexcept
 //   PREPARE_MEMORY_POOL(Class, blocks)             reserves room for that many objects; throws std::bad_alloc. A statement
 //
-// Each leaves access as `public:`, and may be followed by a semicolon. Class::memory_pool() is the pool. Anything but one
-// object of exactly that size is allocated and freed by the global operators: arrays, derived classes of another size or of a
-// stricter alignment. Placement new is unchanged. Deleting through a base requires a virtual destructor, as always.
+// Each leaves access as `public:`, and may be followed by a semicolon. Class::memory_pool() is the pool. Only single objects of
+// exactly that size use it. Arrays, and derived classes of another size or of a stricter alignment, use the global operators.
+// Placement new is unchanged. Deleting through a base requires a virtual destructor, as always.
 #ifndef TARN_ALLOCATOR_MEMORY_POOL_MACROS_H_
 #define TARN_ALLOCATOR_MEMORY_POOL_MACROS_H_
 
@@ -39,7 +39,7 @@
 
 namespace tarn::detail {
 
-// What the macros ask about a class: whether it is the one that they stand in, and what is placed in memory of the caller's.
+// What the macros check: whether the class is the one that contains them, and what the caller places in its own memory.
 
 /// The promise of a coroutine, or a base that has some of a promise's members.
 template <class Class>
@@ -49,8 +49,8 @@ concept promise_like = requires(Class& promise) { promise.get_return_object(); }
                        requires(Class& promise) { promise.unhandled_exception(); } ||
                        requires(Class& promise) { promise.return_void(); };
 
-/// The argument of placement new: what converts to void*, as in the language. In a coroutine's promise it is nothing: a
-/// coroutine passes its own arguments to the promise's operator new, and a pointer among them would be taken for the place.
+/// The argument of placement new: anything that converts to void*, as in the language. A coroutine's promise has none, because
+/// a coroutine passes its own arguments to the promise's operator new, and a pointer among them would be taken for the place.
 template <class Class>
 class placement {
  public:
@@ -63,26 +63,26 @@ class placement {
   void* place_;
 };
 
-/// Instantiated where a macro stands: `Here` is an lvalue of that class, which isn't complete yet. Nor is one that is derived
-/// from it, as `struct node : pooled<node>`; it may be named. A class that is complete is another.
+/// Instantiated where a macro is used: `Here` is an lvalue of that class, which isn't complete yet. A class derived from it, as
+/// `struct node : pooled<node>`, isn't complete either, and is allowed. A complete class is a different one.
 template <class Class, class Here>
 struct owner_of_pool {
   static constexpr bool is_complete = requires { sizeof(Class); };
   static_assert(std::is_same_v<Class&, Here> || !is_complete,
-                "tarn: [N2] DECLARE_MEMORY_POOL was given another class than the one that it stands in, which would have no "
-                "pool; give it the class that it stands in");
+                "tarn: [N2] DECLARE_MEMORY_POOL was given a different class from the one that contains it, which would have no "
+                "pool; give it the class that contains it");
   using type = void;
 };
 
-/// \tparam IsPlain  not if a DECLARE_MEMORY_POOL stands behind a macro called new
+/// \tparam IsPlain  false if a DECLARE_MEMORY_POOL is used after a macro called new is defined
 template <bool IsPlain>
 struct macro_new_complaint {
   static_assert(IsPlain,
-                "tarn: [N3] DECLARE_MEMORY_POOL stands where new is a macro, as debug heaps define it, so that no operator can "
-                "be declared; write #define new behind the class");
+                "tarn: [N3] DECLARE_MEMORY_POOL was used where new is a macro, as debug heaps define it, so operator new can't "
+                "be declared; move #define new after the class");
 };
 
-/// The operators behind the macros. Class is incomplete where this type is named, and complete where its members are used.
+/// The operators behind the macros. Class is incomplete where this type is mentioned, and complete where its members are used.
 template <class Class, class... Policies>
 struct class_operators {
   using owner = Class;
@@ -91,7 +91,7 @@ struct class_operators {
 
   static auto& pool() noexcept { return static_pool_type::instance(); }
 
-  // Which of the two a request went to must follow from what delete is told: size, and alignment where it is beyond the
+  // Which of the two served a request must follow from the arguments of delete: the size, and the alignment if it exceeds the
   // default.
   static bool is_pooled(std::size_t bytes) noexcept { return bytes == sizeof(Class); }
   static bool is_pooled(std::size_t bytes, std::align_val_t alignment) noexcept {
@@ -127,21 +127,21 @@ struct class_operators {
     if (inspector::is_misused(pool(), block, bytes)) return;
     ::operator delete(block, alignment);
   }
-  // Arrays come from the global operators; what is none is told.
+  // Arrays come from the global operators; anything else is reported.
   static void deallocate_array(void* block) noexcept {
     if (!inspector::is_misused(pool(), block, 0)) ::operator delete[](block);
   }
   static void deallocate_array(void* block, std::align_val_t alignment) noexcept {
     if (!inspector::is_misused(pool(), block, 0)) ::operator delete[](block, alignment);
   }
-  // After a constructor that threw in `new (std::nothrow)`: nobody says the size, so the pool is asked.
+  // Called if a constructor throws in `new (std::nothrow)`. The size isn't passed, so the pool decides.
   static void deallocate_unsized(void* block) noexcept {
     if (block == nullptr) return;
     if (pool().owns(block)) return pool().deallocate(block);
     ::operator delete(block);
   }
-  // Where a class is aligned beyond the default, this is what compilers look for when a constructor throws, and then delete
-  // takes it, too. No object of a final class is larger.
+  // For a class with an extended alignment, compilers look for this when a constructor throws, and delete then uses it as well.
+  // No object of a final class is larger.
   static void deallocate_unsized(void* block, std::align_val_t alignment) noexcept {
     if (block == nullptr) return;
     if (static_cast<std::size_t>(alignment) <= alignof(Class) && (std::is_final_v<Class> || pool().owns(block)))
@@ -162,8 +162,8 @@ void prepare_memory_pool([[maybe_unused]] std::size_t blocks) {
   constexpr bool has_pool = has_own_pool<Class>;
   static_assert(
       has_pool,
-      "tarn: [N1] PREPARE_MEMORY_POOL was given a class that has no pool of its own, at most a base class's; name the base, "
-      "or write DECLARE_MEMORY_POOL into the class");
+      "tarn: [N1] PREPARE_MEMORY_POOL was given a class without its own pool (a base class may have one); give it the base "
+      "class, or write DECLARE_MEMORY_POOL into the class");
   if constexpr (has_pool) {
 #if TARN_EXCEPTIONS
     Class::memory_pool().reserve(blocks);
@@ -175,8 +175,8 @@ void prepare_memory_pool([[maybe_unused]] std::size_t blocks) {
 
 }  // namespace tarn::detail
 
-// Debug heaps have the program call `new (__FILE__, __LINE__) T`, or `new (_NORMAL_BLOCK, __FILE__, __LINE__) T`, by a macro
-// that is called new: the block comes from the pool all the same. Two forms, and no template, which a local class can't have.
+// Debug heaps make the program call `new (__FILE__, __LINE__) T`, or `new (_NORMAL_BLOCK, __FILE__, __LINE__) T`, through a
+// macro called new. The block still comes from the pool. Two forms instead of a template, which a local class can't have.
 #define TARN_DEBUG_OPERATORS_(SPECIFIER, ALLOCATE, ...)                                                                        \
   static void* operator new(::std::size_t tarn_bytes_, __VA_ARGS__) SPECIFIER {                                                \
     return memory_pool_operators::ALLOCATE(tarn_bytes_);                                                                       \
@@ -201,9 +201,9 @@ void prepare_memory_pool([[maybe_unused]] std::size_t blocks) {
     memory_pool_operators::deallocate_array(tarn_array_, tarn_alignment_);                                                     \
   }
 
-/// What all macros have in common. SPECIFIER stands behind operator new; ALLOCATE is the member of class_operators that it
-/// calls. The rest is a class_operators<...>, whose arguments nothing takes apart: a class's name may have commas. The names of
-/// arguments are nobody else's, so that they hide none.
+/// What all macros have in common. SPECIFIER follows operator new; ALLOCATE is the member of class_operators that it calls. The
+/// rest is a class_operators<...>, whose arguments aren't split, because a class's name may have commas. The names of arguments
+/// are unique, so that they hide none.
 #define TARN_OPERATORS_plain_(SPECIFIER, ALLOCATE, ...)                                                                        \
  public:                                                                                                                       \
   using memory_pool_operators [[maybe_unused]] = __VA_ARGS__;                                                                  \
@@ -269,8 +269,8 @@ void prepare_memory_pool([[maybe_unused]] std::size_t blocks) {
   TARN_DEBUG_OPERATORS_(SPECIFIER, ALLOCATE, int, const char*, int)                                                            \
   static auto& memory_pool() noexcept { return memory_pool_operators::pool(); }
 
-// Where `new` is such a macro already, operators can't be declared. TARN_NEW_IS_new is a macro only before parentheses, so that
-// it tells `new` from `new(__FILE__, __LINE__)`.
+// If `new` is already such a macro, operators can't be declared. TARN_NEW_IS_new is a macro only before parentheses, so that it
+// distinguishes `new` from `new(__FILE__, __LINE__)`.
 #define TARN_SECOND_(...) TARN_SECOND_OF_(__VA_ARGS__)
 #define TARN_SECOND_OF_(first, second, ...) second
 #define TARN_JOIN_(a, b) TARN_JOINED_(a, b)
@@ -281,7 +281,7 @@ void prepare_memory_pool([[maybe_unused]] std::size_t blocks) {
 #define TARN_IS_macro_ false
 #define TARN_OPERATORS_macro_(...)
 
-// What refuses a use stands here: compilers show each macro on the way to it.
+// Wrong uses are rejected here, because compilers show each macro on the way to the error.
 #define TARN_MEMORY_POOL_OPERATORS(SPECIFIER, ALLOCATE, ...)                                           \
   static_assert(sizeof(::tarn::detail::macro_new_complaint<TARN_JOIN_(TARN_IS_, TARN_NEW_)>) != 0);    \
   auto tarn_owner_of_pool_()                                                                           \

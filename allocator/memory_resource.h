@@ -117,10 +117,10 @@ concept store_over_resource =
 ///   allocate()        throws what upstream threw; std::bad_alloc if a budget refused, upstream returned null, or threw for
 ///                     several threads at once
 ///
-/// \tparam Policies  as for size_class_pool, without store and growth, which the constructor's arguments decide (a store over
-///                   upstream may be named, as budgeted<resource_store>); lifo_reuse<> unless another is named, which takes
-///                   0.2 KiB a class and is faster up to 100,000 blocks or so; for a million that are freed in random order,
-///                   batch_reuse<> is (it takes 2.2 KiB a class)
+/// \tparam Policies  as for size_class_pool, without store and growth, which the constructor's arguments decide (except for a
+///                   store over upstream, such as budgeted<resource_store>). The default is lifo_reuse<>, which takes 0.2 KiB a
+///                   class and is faster up to about 100,000 blocks. For a million that are freed in random order,
+///                   batch_reuse<> is faster, and takes 2.2 KiB a class
 template <class... Policies>
 class pool_resource : public std::pmr::memory_resource {
   using default_classes = geometric_classes<16, 65536>;
@@ -173,14 +173,14 @@ class pool_resource : public std::pmr::memory_resource {
     blocks_.release();
   }
   /// Frees all blocks at once, also those in use, and keeps the chunks for the next. Precondition: no other thread uses the
-  /// resource, and nobody uses a block again that came before. O(chunks); O(blocks) with a policy that hears of each.
+  /// resource, and no block allocated before is used again. O(chunks); O(blocks) with a policy that is notified of each.
   void reset() noexcept { blocks_.reset(); }
   /// Returns where it gets its memory.
   std::pmr::memory_resource* upstream_resource() const noexcept { return upstream_.get(); }
   /// Returns the options in force.
   std::pmr::pool_options options() const noexcept { return options_; }
 
-  /// Gives the wholly free chunks back to upstream, and larger requests that stayed. Returns their bytes.
+  /// Frees empty chunks, and larger requests that stayed, to upstream. Returns their bytes.
   std::size_t trim() noexcept
     requires(may_return_chunks)
   {
@@ -232,7 +232,7 @@ class pool_resource : public std::pmr::memory_resource {
     detail::optional_growth growth;
   };
 
-  /// Whoever names an upstream sees each larger request there. The heap is nobody's.
+  /// An upstream that the program passes sees each larger request. The default heap doesn't.
   void pass_large() noexcept {
     if (upstream_.get() != std::pmr::new_delete_resource()) blocks_.keep_no_large();
   }

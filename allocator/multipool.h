@@ -29,12 +29,12 @@ namespace detail {
 template <bool Known>
 struct multipool_complaint {
   static_assert(Known,
-                "tarn: [M1] multipool<...> was asked for a type that it has no pool for; add the type to its list, or name the "
-                "type that the object has in it");
+                "tarn: [M1] multipool<...> was asked for a type that isn't in its list; add the type, or use the object's own "
+                "type");
 };
 template <bool Distinct>
 struct multipool_list_complaint {
-  static_assert(Distinct, "tarn: [M2] multipool<...> names a type twice, so a pool can't be told by its type; name each once");
+  static_assert(Distinct, "tarn: [M2] multipool<...> lists a type twice, but finds each pool by its type; list each type once");
 };
 
 template <class T, class Policies>
@@ -44,12 +44,12 @@ struct object_pool_with<T, std::tuple<std::type_identity<Policies>...>> {
   using type = object_pool<T, Policies...>;
 };
 
-/// The arguments of a multipool of one kind.
+/// The arguments of a multipool that are of one kind.
 template <bool Policies, class... Args>
 using kind_of = decltype(std::tuple_cat(
     std::declval<std::conditional_t<policy<Args> == Policies, std::tuple<std::type_identity<Args>>, std::tuple<>>>()...));
 
-/// After a complaint: what stands in for the pool of a type that has none. Never used.
+/// After a complaint: replaces the pool of a type that has none. Never used.
 template <class T>
 inline rejected_objects<T, rejected<>> missing_object_pool;
 
@@ -74,11 +74,11 @@ template <class... Args>
 class multipool {
   using pools = detail::object_pools<detail::kind_of<false, Args...>, detail::kind_of<true, Args...>>;
   static_assert(sizeof(detail::multipool_list_complaint<pools::distinct>) != 0);
-  static constexpr bool has_defaults = ((!policy<Args> || std::default_initializable<Args>) && ...);  // none is ever given
+  static constexpr bool has_defaults = ((!policy<Args> || std::default_initializable<Args>) && ...);  // no policy is given
   static_assert(sizeof(detail::value_complaint<has_defaults ? detail::giving::good : detail::giving::missing>) != 0);
 
  public:
-  /// Empty pools: they get memory when it is needed.
+  /// Empty pools, which get memory when it is needed.
   multipool() = default;
   multipool(const multipool&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
   multipool& operator=(const multipool&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
@@ -110,7 +110,7 @@ class multipool {
   void destroy(T* object) noexcept {
     pool_of<T>().destroy(object);
   }
-  /// Gives all memory of all pools back at once. No destructor runs. Precondition: no other thread uses the pools.
+  /// Frees all memory of all pools. No destructor runs. Precondition: no other thread uses the pools.
   void release_all() noexcept
     requires(pools::may_return_chunks)
   {
@@ -127,7 +127,7 @@ class multipool {
   template <class T>
   auto& pool_of() noexcept {
     if constexpr (!pools::distinct) {
-      return detail::missing_object_pool<T>;  // M2 was said
+      return detail::missing_object_pool<T>;  // M2 was reported
     } else if constexpr (pools::template has<T>) {
       return std::get<typename pools::template pool_of<T>>(pools_);
     } else {
@@ -137,7 +137,8 @@ class multipool {
   }
 
  private:
-  /// The objects of pool `I` and of those behind it. No pool forgets whom it destroyed before all are done: all[i] ends it.
+  /// The objects of pool `I` and of the pools after it. No pool forgets which objects it destroyed before all are done: all[i]
+  /// destroys them.
   template <std::size_t I, class... Endings>
   void clear_from(Endings&... all) noexcept {
     if constexpr (I == std::tuple_size_v<typename pools::type>) {

@@ -44,7 +44,8 @@ class object_blocks : public Pool {
 
   template <class Never = void>
   bool reserve_blocks(std::size_t) {
-    static_assert(!std::is_void_v<Never>, "tarn: [O7] a reserved block is no object; use a pool<size_of<T>>");
+    static_assert(!std::is_void_v<Never>, "tarn: [O7] blocks were reserved in an object_pool, but a reserved block isn't an "
+                                          "object; use a pool<size_of<T>>");
     return false;
   }
   template <class Never = void>
@@ -66,7 +67,7 @@ template <class T>
 struct object_complaint {
   static_assert(is_one_object<T>,
                 "tarn: [O1] object_pool was given an array, a reference, a function, void or an abstract class, which it can't "
-                "construct; name the type of one object");
+                "construct; give the type of one object");
 };
 template <class T, class... Policies>
 struct rejection_of_objects : std::type_identity<rejected<object_complaint<T>>> {};
@@ -82,8 +83,8 @@ struct rejection_of_objects<T, Policies...> : rejection_of<pool<by_product<size_
 template <class T, class... Policies>
 class object_pool {
   static_assert(!detail::throws_at_its_end<T>,
-                "tarn: [O5] object_pool was given a type whose destructor may throw, and nobody could catch that; declare it "
-                "noexcept");
+                "tarn: [O5] object_pool was given a type whose destructor may throw, but nothing could catch the exception; "
+                "declare the destructor noexcept");
 
  public:
   using value_type = T;  // the type of the objects
@@ -94,8 +95,8 @@ class object_pool {
   static constexpr bool has_generations = detail::inspector::has_generations(static_cast<const pool_type*>(nullptr));
   /// Whether calls wait for a block: under wait_for_block.
   static constexpr bool waits = detail::inspector::waits(static_cast<const pool_type*>(nullptr));
-  /// Whether there are iterators and parts(): not over an array, for which walks have bits only while they last, nor where free
-  /// blocks wait in threads' magazines (thread_cached) or on a stack (lock_free), or objects lie on guarded pages.
+  /// Whether there are iterators and parts(): not over an array, which has bits only during a walk. Not if free blocks wait in
+  /// threads' magazines (thread_cached) or on a stack (lock_free), nor if objects are on guarded pages.
   static constexpr bool has_iterators = detail::iterators_of<T, pool_type>::exist;
   using iterator = typename detail::iterators_of<T, pool_type>::type;  // what begin() returns
 
@@ -250,7 +251,7 @@ class object_pool {
     return unique_ptr(construct(std::forward<Args>(args)...), deleter(this));
   }
   /// Constructs an object. Returns an owner; the last one destroys it. The pool must outlive it. Throws: as construct().
-  /// The counts lie in a static pool of stl_allocator. (std::allocate_shared with that allocator puts both into one block.)
+  /// The counts are in a static pool of stl_allocator. (std::allocate_shared with that allocator puts both into one block.)
   template <class... Args>
   [[nodiscard]] std::shared_ptr<T> allocate_shared(Args&&... args) {
     return std::shared_ptr<T>(construct(std::forward<Args>(args)...), deleter(this), stl_allocator<T>());
@@ -262,8 +263,8 @@ class object_pool {
 
   /// Calls f(object) for every object, by ascending address. f may destroy any object, construct others, and walk again. Those
   /// that it constructs may be visited, if they are ahead in a chunk that was there before. It must call neither clear() nor
-  /// release(); trim() does nothing meanwhile. In a constructor or destructor it visits that object, too.
-  /// Precondition: no other thread uses the pool, nor does a maintenance_thread; the same for whatever walks, for clear() and
+  /// release(); during this, trim() does nothing. In a constructor or destructor it also visits that object.
+  /// Precondition: no other thread uses the pool, nor does a maintenance_thread; the same for all other walks, for clear() and
   /// for release(). Throws: what f throws. O(objects + blocks / 64), and for each block that became free since the walk before,
   /// O(log chunks).
   template <class F>
@@ -282,8 +283,8 @@ class object_pool {
   /// O(blocks) over an array.
   [[nodiscard]] std::size_t count() noexcept { return detail::count_blocks(state()); }
 
-  /// Return forward iterators, by ascending address; the pool is a std::ranges::forward_range. One is valid as long as its
-  /// object lives, whatever is constructed or destroyed besides. O(chunks + blocks / 64) from the first to the last, as
+  /// Return forward iterators, by ascending address; the pool is a std::ranges::forward_range. An iterator is valid as long as
+  /// its object exists, whatever else is constructed or destroyed. O(chunks + blocks / 64) from the first to the last, as
   /// for_each().
   template <int = 0>
   [[nodiscard]] iterator begin() noexcept {
@@ -311,8 +312,8 @@ class object_pool {
   }
 
   /// Destroys every object, each once, although one's destructor may destroy others. Objects that destructors construct
-  /// meanwhile may be left. Precondition: no other thread uses the pool; no destructor calls for_each() or release() of it.
-  /// O(objects + free blocks); O(chunks) if there is no destructor and no policy that must hear of each.
+  /// during this may be left. Precondition: no other thread uses the pool; no destructor calls for_each() or release() of it.
+  /// O(objects + free blocks); O(chunks) if there is no destructor and no policy that must be notified of each.
   void (clear)() noexcept {
     if (endings_.running()) return;  // a destructor called it
     if constexpr (std::is_trivially_destructible_v<T>)

@@ -1,5 +1,4 @@
-// The smart pointer of an object_pool. It names the pool's type and doesn't need the pool's header, so that objects can own
-// others of their own pool:
+// The smart pointer of an object_pool. It doesn't need the pool's header, so that objects can own others of their own pool:
 //
 //   struct node {
 //     tarn::object_ptr<node> next;       what tarn::object_pool<node>::make_unique() returns
@@ -16,7 +15,7 @@ namespace tarn {
 template <class T, class... Policies>
 class object_pool;
 
-/// Ends an object where it came from. T may be incomplete until then.
+/// Destroys an object in its pool. T may be incomplete until then.
 template <class T, class... Policies>
 class object_deleter {
  public:

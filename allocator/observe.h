@@ -1,15 +1,15 @@
-// Answers what other programs ask about the pools of this one, at a socket with a path:
+// Answers requests of other programs about the pools of this one, at a socket with a path:
 //
 //   tarn::observer watched = tarn::observe("/run/user/1000/service.sock");
-//   ... poll(watched.descriptor()) ...    // readable: somebody asks
-//   watched.serve();                      // answers, and waits for nobody
+//   ... poll(watched.descriptor()) ...    // readable: there is a request
+//   watched.serve();                      // answers, and never waits
 //
 // A client sends one line and reads the answer until the connection ends: `echo json | nc -U /run/user/1000/service.sock`. Only
 // the user of the process can connect. docs/how-to/watch.md lists the requests. observing_thread.h serves in a thread.
 //
-// serve() calls observed_clients::serve(): it goes on with the clients it has, ends those whose time is over, and accepts who
-// came. A line that is whole is answered by answer_request(): a snapshot of the registry as text, a trim, a switch of checks.
-// observed_place owns the socket and the clients; a fork's child closes what it inherits of them.
+// serve() calls observed_clients::serve(), which continues with its clients, disconnects those whose time is over, and accepts
+// new ones. A complete line is answered by answer_request(): a snapshot of the registry as text, a trim, a switch of checks.
+// observed_place owns the socket and the clients; a fork's child closes its copies of them.
 #ifndef TARN_ALLOCATOR_OBSERVE_H_
 #define TARN_ALLOCATOR_OBSERVE_H_
 
@@ -50,16 +50,16 @@ struct observed_answer {
   bool is_owned = false;
 };
 
-/// No call waits for a client, and none is kept for longer than `patience`, whatever it does.
-/// \tparam Mutex  held while descriptors come and go, and whenever a fork copies the process: its child then knows which there
-/// are. Nothing else is locked under it.
+/// No call waits for a client, and no client is kept for longer than `patience`.
+/// \tparam Mutex  held while descriptors are opened and closed, and while a fork copies the process, so that its child knows
+/// which exist. Nothing else is locked under it.
 template <class Mutex>
 class observed_clients {
  public:
   using socket = platform::local_socket;
   using respond = observed_answer (*)(const char* request, std::size_t bytes) noexcept;
 
-  static constexpr std::size_t places = 32;  // clients at once; others wait in the system
+  static constexpr std::size_t places = 32;  // clients at the same time; others wait in the system
   static constexpr std::size_t longest = 255;  // bytes of a request
   static constexpr std::uint64_t patience = 10'000'000'000;  // nanoseconds that a client has, from the start to the end
   static constexpr std::uint64_t crowded = 500'000'000;  // while there is no other place
@@ -79,8 +79,8 @@ class observed_clients {
     const held<Mutex> lock(mutex_);
     close_copies();
   }
-  /// In the child of a fork: closes what it has inherited. Another thread of the parent may have been in serve(): what was
-  /// being written there is left alone. Precondition: the mutex is held, or nobody else can be here.
+  /// In the child of a fork: closes what it has inherited. Another thread of the parent may have been in serve(); what was
+  /// being written there is left alone. Precondition: the mutex is held, or no other thread can be here.
   void close_copies() noexcept {
     for (client& c : clients_) socket::close(c.descriptor);
     socket::close(reserve_);
@@ -89,10 +89,10 @@ class observed_clients {
   }
   int descriptor() const noexcept { return set_.descriptor(); }
   std::size_t size() const noexcept { return connected_; }
-  /// Whether a client that comes is something to do.
+  /// Whether new clients are accepted.
   bool is_accepting() const noexcept { return is_accepting_; }
 
-  /// Goes on with every client as far as it can without waiting. Returns how many requests it answered.
+  /// Continues with every client as far as it can without waiting. Returns how many requests it answered.
   std::size_t serve(std::uint64_t now, respond answer) noexcept {
     std::size_t answered = 0;
     for (client& c : clients_)
@@ -122,8 +122,8 @@ class observed_clients {
   };
 
   std::uint64_t time_of_each() const noexcept { return connected_ == places ? crowded : patience; }
-  /// The set is readable when there is something to do. That isn't so for a client who comes while there is no place for it,
-  /// or while the system gives no descriptor: then a deadline is waited for.
+  /// The set is readable when there is something to do. A client that comes while there is no place for it, or no descriptor,
+  /// doesn't make it readable; a deadline does.
   void watch(std::uint64_t now, bool is_refused) noexcept {
     if (set_.descriptor() < 0) return;  // an answer forked, and this is its child
     const bool accepts = connected_ != places && !is_refused;
@@ -161,14 +161,14 @@ class observed_clients {
     if (answer.is_owned) delete[] answer.text;
   }
 
-  /// Returns whether it made an answer.
+  /// Returns whether it produced an answer.
   bool advance(client& c, respond answer) noexcept {
     const bool asks = c.answer.text == nullptr;
     if (asks && !read(c, answer)) return false;
     write(c);
     return asks;
   }
-  /// Returns whether the request is there, and answered.
+  /// Returns whether the request was complete, and answered.
   bool read(client& c, respond answer) noexcept {
     for (;;) {
       std::size_t bytes = sizeof c.request - c.got;
@@ -224,7 +224,7 @@ class observed_clients {
 
 // ---- what is answered ----------------------------------------------------------------------------------------------------
 
-/// Text of a length that is known once it is written: write(span) returns it.
+/// Text whose length is known only after it is written: write(span) returns it.
 template <class Write>
 observed_answer answer_of(Write write) noexcept {
   static constexpr char no_memory[] = "error: no memory for the answer\n";
@@ -247,7 +247,7 @@ observed_answer line_of(const Parts&... parts) noexcept {
 /// The pools, as write(records, out) writes them.
 inline observed_answer answer_pools(std::size_t (*write)(span<const pool_record>, span<char>) noexcept) noexcept {
   for (std::size_t room = pools_of_process().listed();; room += room / 4) {
-    room += 8;  // some may come meanwhile
+    room += 8;  // more may be created in between
     pool_record* const records = ::new (std::nothrow) pool_record[room];
     if (records == nullptr) return line_of("error: no memory for the pools");
     const std::size_t pools = snapshot(span<pool_record>(records, room));
@@ -261,7 +261,7 @@ inline observed_answer answer_pools(std::size_t (*write)(span<const pool_record>
   }
 }
 
-/// What a client said, in a line that says why it is wrong: what isn't text is shown as '?'.
+/// An error line that quotes the client's request; bytes that aren't text are shown as '?'.
 inline observed_answer refusal(const char* before, std::string_view said, const char* after) noexcept {
   return answer_of([&](span<char> out) {
     text_writer to(out);
@@ -313,8 +313,8 @@ inline observed_answer answer_request(const char* text, std::size_t bytes) noexc
   return refusal("'", said, "' is no request; 'help' lists them");
 }
 
-/// What an observer owns. It stays where it is. A fork holds its mutex, so that the child can close what it inherits: it would
-/// keep the socket's path in use after the parent's end.
+/// What an observer owns. It isn't moved. A fork holds its mutex, so that the child can close what it inherits, which would
+/// keep the socket's path in use after the parent exits.
 class observed_place : fork_member {
  public:
   observed_place() noexcept { const held<observed_place> lock(*this); }  // from now on forks know it
@@ -340,7 +340,7 @@ class observed_place : fork_member {
 
   platform::local_socket socket;
   observed_clients<observed_place> clients{socket, *this};
-  int bell[2] = {-1, -1};  // rings when a thread that serves shall end
+  int bell[2] = {-1, -1};  // rings when a thread that serves should exit
 
  private:
   void close_bell() noexcept {
@@ -376,33 +376,33 @@ class observed_place : fork_member {
 
 }  // namespace detail
 
-/// Answers at a socket as long as it lives. Belongs to one thread at a time; it can be moved. In the child of a fork it answers
-/// nobody: its descriptors are closed there, and its end leaves the parent's alone.
+/// Answers at a socket as long as it exists. Only one thread may use it at a time; it can be moved. In the child of a fork it
+/// answers no requests: its descriptors are closed there, and its destructor doesn't affect the parent.
 class observer {
  public:
-  /// Takes the other's socket; the other answers nobody then. The assignment returns *this.
+  /// Takes the other's socket; the other no longer answers. The assignment returns *this.
   observer(observer&& other) noexcept : its_(detail::replace(other.its_, nullptr)) {}
   observer& operator=(observer&& other) noexcept {
     observer taken(static_cast<observer&&>(other));
     detail::swap_both(its_, taken.its_);
     return *this;
   }
-  /// Ends all connections, and takes the path away if it is still the socket's.
+  /// Ends all connections, and removes the path if it is still the socket's.
   ~observer() {
     if (its_ == nullptr) return;
     const platform::same_errno same;
     delete its_;
   }
 
-  /// Returns a descriptor for poll(), select() or epoll: it is readable when serve() has something to do, and no longer when
-  /// that is done. Nothing else may be done with it. Where the system has no epoll, it is readable while there are new clients
-  /// only: call serve() in between, too. -1: it was moved from, or this is the child of a fork.
+  /// Returns a descriptor for poll(), select() or epoll: it is readable while serve() has something to do. Don't use it for
+  /// anything else. Without epoll, it is readable only while there are new clients, so call serve() regularly as well. -1: it
+  /// was moved from, or this is the child of a fork.
   int descriptor() const noexcept { return its_ != nullptr ? its_->clients.descriptor() : -1; }
 
-  /// Answers what was asked so far, and waits for no client. One that hasn't asked and read the answer ten seconds after it
-  /// came is disconnected, or after half a second while there are 32. Without a free descriptor, new clients are disconnected
-  /// by means of a reserved one. If another thread takes that, they wait, and descriptor() is readable ten times a second.
-  /// Without memory for an answer, the answer is an error. Returns how many requests it answered. O(pools) for each, as
+  /// Answers the requests so far, and waits for no client. A client that hasn't sent a request and read the answer ten seconds
+  /// after it connected is disconnected; while there are 32, after half a second. Without a free descriptor, new clients are
+  /// disconnected with a reserved one. If another thread takes that, they wait, and descriptor() is readable ten times a
+  /// second. Without memory for an answer, the answer is an error. Returns how many requests it answered. O(pools) for each, as
   /// snapshot().
   std::size_t serve() noexcept {
     if (its_ == nullptr || !its_->is_owner()) return 0;
@@ -418,13 +418,13 @@ class observer {
   detail::observed_place* its_ = nullptr;
 };
 
-/// Answers at a socket with this path, which only the process's user can use (mode 0600). A socket that a process left there
-/// when it crashed is replaced, also if a child of it is alive; one whose process is there isn't, nor is any other file. If
-/// clone() created the child, without the handlers of fork(), that takes a second, and works on Linux only.
-/// Returns what answers: it stops when that ends. A relative path is looked for again at its end: the folder of the process
-/// must then be the same. It needs four descriptors.
-/// Throws: std::system_error, whose text names the path; std::bad_alloc. A build without exceptions aborts.
-[[nodiscard("tarn: it answers as long as this lives")]] inline observer observe(std::string_view path) {
+/// Answers at a socket with this path, which only the process's user can use (mode 0600). A socket that a crashed process left
+/// there is replaced, even if a child of it is still running. A socket of a running process isn't replaced, nor is any other
+/// file. If clone() created the child, without the handlers of fork(), this takes a second, and works only on Linux. Returns
+/// the observer, which stops answering when it is destroyed. Its destructor looks a relative path up again, so the process's
+/// working directory must still be the same. It needs four descriptors.
+/// Throws: std::system_error, whose text contains the path; std::bad_alloc. A build without exceptions aborts.
+[[nodiscard("tarn: it answers only while this object exists")]] inline observer observe(std::string_view path) {
   auto* const its = new detail::observed_place;
   int error = its->socket.listen(path.data(), path.size());
   if (error == 0) error = its->clients.open();
@@ -448,8 +448,8 @@ class observer {
 template <class Path>
 observer observe(const Path&) {
   static_assert(sizeof(Path) == 0,
-                "tarn: [Y11] observe was called, but this target has no sockets with a path to answer at; write what "
-                "to_json(snapshot()) returns where it can be read");
+                "tarn: [Y11] observe was called, but this target has no sockets with a path (AF_UNIX); write the result of "
+                "to_json(snapshot()) where it can be read");
   return {};
 }
 

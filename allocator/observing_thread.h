@@ -1,8 +1,8 @@
-// A thread that answers what other programs ask about the pools of this one:
+// A thread that answers requests of other programs about the pools of this one:
 //
 //   tarn::observing_thread watched("/run/user/1000/service.sock");
 //
-// observe.h has what a program calls itself, without a thread.
+// observe.h has the same without a thread.
 #ifndef TARN_ALLOCATOR_OBSERVING_THREAD_H_
 #define TARN_ALLOCATOR_OBSERVING_THREAD_H_
 
@@ -20,22 +20,22 @@
 
 namespace tarn {
 
-/// A thread that serves an observer until this ends. In the child of a fork there is no such thread: this can end there, and
-/// nothing else happens.
+/// A thread that serves an observer until this object is destroyed. In the child of a fork the thread doesn't exist; this
+/// object can be destroyed there, which does nothing else.
 class observing_thread {
  public:
   /// Serves what observe(path) returns.
-  /// Throws: std::system_error, std::bad_alloc, as observe(), and if the system gives no thread.
+  /// Throws: std::system_error, std::bad_alloc, as observe(), and if the system provides no thread.
   explicit observing_thread(std::string_view path) : observing_thread(observe(path)) {}
   /// Serves an observer. Precondition: it wasn't moved from.
-  /// Throws: std::system_error, if the system gives no thread.
+  /// Throws: std::system_error, if the system provides no thread.
   explicit observing_thread(observer watched) : watched_(static_cast<observer&&>(watched)) {
     if (const int error = watched_.its_->make_bell(); error != 0) detail::throw_observe_error(error, "a thread");
     ::new (static_cast<void*>(&thread_)) std::thread([this]() noexcept { run(); });
   }
   observing_thread(const observing_thread&) = delete;
   observing_thread& operator=(const observing_thread&) = delete;
-  /// Waits for the answer that the thread is at, but for no client.
+  /// Waits for the thread's current answer, but for no client.
   ~observing_thread() {
     if (watched_.its_->is_owner()) {
       stops_.store(true, detail::memory_order_relaxed);
@@ -49,7 +49,7 @@ class observing_thread {
   using socket = platform::local_socket;
 
   void run() noexcept {
-    // Without a set of descriptors, clients are looked at now and then.
+    // Without a set of descriptors, clients are polled.
     constexpr int period = platform::watched_set::is_whole ? -1 : 20;
     const auto& clients = watched_.its_->clients;
     while (!stops_.load(detail::memory_order_relaxed)) {
@@ -63,7 +63,7 @@ class observing_thread {
   observer watched_;
   detail::atomic_word<bool> stops_ = false;
   union {
-    std::thread thread_;  // not ended in the child of a fork, where nobody can join it
+    std::thread thread_;  // not destroyed in the child of a fork, where it can't be joined
   };
 };
 
@@ -78,8 +78,8 @@ class observing_thread {
   template <class... Path>
   explicit observing_thread(const Path&...) {
     static_assert(sizeof...(Path) > 1,
-                  "tarn: [Y12] observing_thread was named, but this target has no std::thread to run it, or no sockets with a "
-                  "path to answer at; call serve() of an observer in between");
+                  "tarn: [Y12] observing_thread was used, but this target has no std::thread to run it, or no sockets with a "
+                  "path (AF_UNIX); call serve() of an observer yourself");
   }
 };
 

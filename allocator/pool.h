@@ -5,7 +5,7 @@
 //   orders.deallocate(block);
 //
 // pool<Policies...> takes policies in any order, and only those that differ from the default. It is an alias of
-// basic_pool<...>, which names one policy for each axis: equal compositions are one type, however they are written.
+// basic_pool<...>, which has one policy for each axis, so equal compositions are one type, however they are written.
 #ifndef TARN_ALLOCATOR_POOL_H_
 #define TARN_ALLOCATOR_POOL_H_
 
@@ -57,13 +57,13 @@ using body_of = typename decltype(choose_body<Identity, TenPolicies...>())::type
 template <class... TenPolicies>
 struct rejection_of<basic_pool<TenPolicies...>> : rejection_of<body_of<void, TenPolicies...>> {};
 
-/// The pool; or what it is rejected as, which is a step less than to make it and find its body rejected.
+/// The pool, or its rejected<...>, which is one step less than instantiating the pool with a rejected body.
 template <class Pool>
 struct judged : std::conditional_t<is_rejected<Pool>, rejection_of<Pool>, std::type_identity<Pool>> {};
 
 }  // namespace detail
 
-/// A pool that names one policy for each axis, in the order of the axes. Its members:
+/// A pool with one policy for each axis, in the order of the axes. Its members:
 ///
 ///   allocate, try_allocate, deallocate, also with the size                                      blocks
 ///   allocate_batch, try_allocate_batch, deallocate_batch                                        many blocks
@@ -73,7 +73,7 @@ struct judged : std::conditional_t<is_rejected<Pool>, rejection_of<Pool>, std::t
 ///   verify, note_site, hand_over, explain_fault                                                 checking policies
 ///   bytes_for, blocks_in                                                                        buffers, static
 ///
-/// It can't be copied or moved. Its destructor gives every chunk back, including blocks still in use.
+/// It can't be copied or moved. Its destructor returns every chunk, including blocks still in use.
 template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion, class Checking,
           class Statistics, class Name = unnamed>
 class basic_pool
@@ -93,7 +93,7 @@ class basic_pool
 
   basic_pool(const basic_pool&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
   basic_pool& operator=(const basic_pool&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
-  /// Gives every chunk back to the store, including blocks in use. A checking policy reports those.
+  /// Returns every chunk to the store, including blocks in use, which a checking policy reports.
   ~basic_pool() { this->close(); }
 };
 
@@ -101,7 +101,7 @@ namespace detail {
 /// The pool of these policies, or an inert replacement that holds the one error.
 template <class... Ps>
 constexpr auto compose() noexcept {
-  if constexpr ((is_rejected<Ps> || ...)) {  // a pool, and refused itself
+  if constexpr ((is_rejected<Ps> || ...)) {  // a pool that is rejected itself
     return first_of<typename rejection_of<Ps>::type...>{};
   } else if constexpr (!(defined<Ps> && ...)) {
     return std::type_identity<rejected<home<Ps>...>>{};
@@ -115,8 +115,8 @@ constexpr auto compose() noexcept {
 template <class... Ps>
 using composed = typename decltype(detail::compose<Ps...>())::type;
 
-/// The body of a pool that is an object: the same members without a destructor, for owners that end it themselves.
-/// \tparam Identity  void; or part_of_static, if they never end it
+/// The body of a pool that is an object: the same members without a destructor, for owners that close it themselves.
+/// \tparam Identity  void; or part_of_static, if they never close it
 template <class Pool, class Identity = void>
 struct body_without_end {
   using type = Pool;  // refused

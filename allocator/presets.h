@@ -1,5 +1,5 @@
-// Named compositions, one for each situation, which also serve as examples. A preset is only an alias: write the composition
-// out if you need another. T is the type of the objects: a block has sizeof(T) bytes, aligned to alignof(T).
+// Named compositions for common situations, which also serve as examples. A preset is only an alias; if you need a different
+// composition, write it out. T is the type of the objects: a block has sizeof(T) bytes, aligned to alignof(T).
 //
 //   tarn::presets::shared<Order> orders;
 #ifndef TARN_ALLOCATOR_PRESETS_H_
@@ -21,11 +21,11 @@ namespace tarn::presets {
 template <class T>
 using local = pool<size_of<T>>;
 
-/// Several threads allocate blocks and free them, their own or each other's.
+/// Several threads allocate and free blocks, their own or each other's.
 template <class T>
 using shared = pool<size_of<T>, thread_cached<>>;
 
-/// Several threads use the pool now and then, and none may keep free blocks from the others.
+/// Several threads use the pool occasionally, and none may keep free blocks from the others.
 template <class T>
 using locked = pool<size_of<T>, mutex_locking<>>;
 
@@ -33,11 +33,11 @@ using locked = pool<size_of<T>, mutex_locking<>>;
 template <class T>
 using returned_without_waiting = pool<size_of<T>, lock_free>;
 
-/// The pool belongs to the thread or subsystem named Group; another group's pool is another type.
+/// The pool belongs to the thread or subsystem Group; another group's pool is a different type.
 template <class T, class Group>
 using grouped = pool<size_of<T>, grouped_locking<Group>>;
 
-/// Many operations on several pools belong together: a group_guard<Group> locks all pools of the group at once.
+/// Many operations on several pools belong together: a group_guard<Group> locks all pools of the group together.
 template <class T, class Group>
 using group_locked = pool<size_of<T>, grouped_locking<Group, detail::group_mutex>>;
 
@@ -69,11 +69,11 @@ using cold = pool<size_of<T>, batch_reuse<prefetch::on_free>>;
 
 // ---- by where the memory lies ---------------------------------------------------------------------------------------------
 
-/// No heap: Blocks blocks inside the pool object, wherever that lies.
+/// No heap: Blocks blocks inside the pool object, wherever that is.
 template <class T, std::size_t Blocks>
 using embedded = pool<size_of<T>, static_array_store<Blocks>>;
 
-/// Memory is set aside elsewhere: the constructor takes buffer_store{span_of_bytes}.
+/// Memory is reserved elsewhere: the constructor takes buffer_store{span_of_bytes}.
 template <class T>
 using in_buffer = pool<size_of<T>, buffer_store>;
 
@@ -81,21 +81,20 @@ using in_buffer = pool<size_of<T>, buffer_store>;
 template <class T>
 using over_resource = pool<size_of<T>, resource_store>;
 
-/// Memory must go back to the operating system as soon as trim() or release() says so.
+/// Memory must go back to the operating system immediately in trim() or release().
 template <class T>
 using mapped = pool<size_of<T>, page_store<>>;
 
-/// A peak isn't typical, and others need the memory: chunks leave the process automatically as they become empty.
+/// Peaks are rare, and other code needs the memory: chunks go back automatically as they become empty.
 template <class T>
 using returning = pool<size_of<T>, return_empty_chunks<>, page_store<>>;
 
-/// The same if blocks are freed at random: chunks of 16 KiB at most, so that some still become empty. A system call for each of
-/// them.
+/// The same if blocks are freed at random: chunks of at most 16 KiB, so that some still become empty. Each costs a system call.
 template <class T>
 using lean = pool<size_of<T>, return_empty_chunks<>, page_store<>,
                   geometric_growth<natural, detail::larger(1, 15 * 1024 / sizeof(T))>>;
 
-/// Several pools share scarce memory: one that is exhausted asks the others for what they don't use.
+/// Several pools share scarce memory: an exhausted pool asks the others for unused memory.
 template <class T>
 using reclaiming = pool<size_of<T>, mutex_locking<>, reclaim_and_retry<>>;
 
@@ -108,7 +107,7 @@ using sized_at_run_time = pool<dynamic_size>;
 template <class Tag, class T>
 using process_wide = static_pool<Tag, size_of<T>, thread_cached<>>;
 
-/// The same where one thread at a time uses it.
+/// The same for one thread at a time.
 template <class Tag, class T>
 using process_wide_local = static_pool<Tag, size_of<T>>;
 

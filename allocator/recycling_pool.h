@@ -31,8 +31,8 @@ namespace tarn {
 
 namespace detail {
 
-/// What a rejected pool of objects becomes: it has every member of such a pool and does nothing.
-/// \tparam T  any type: it may be what the complaint is about
+/// Replaces a rejected pool of objects: it has every member of such a pool and does nothing.
+/// \tparam T  any type; it may be the reason for the complaint
 template <class T, class Rejection>
 class rejected_objects;
 template <class T, class... Complaints>
@@ -131,9 +131,9 @@ class rejected_objects<T, rejected<Complaints...>> {
   pool_type blocks_;
 };
 
-// A store whose regions are all zero, over any other; and an exhaustion policy whose second store gives such regions.
+// A store over any other, whose regions are all zero; and an exhaustion policy whose second store returns such regions.
 
-/// \tparam Base    what gives regions: the source of a store, or the state of an exhaustion policy
+/// \tparam Base    what returns regions: the source of a store, or the state of an exhaustion policy
 /// \tparam Zeroed  they are zero already
 template <class Base, bool Zeroed = false>
 struct zeroing : Base {
@@ -172,10 +172,10 @@ struct zeroed_second_store : Exhaustion {
   using state = zeroing<typename Exhaustion::template state<Traits>>;
 };
 
-/// A checking policy that writes all of a free block, or keeps blocks for itself.
+/// A checking policy that overwrites free blocks, or keeps blocks for itself.
 template <class P>
 concept keeps_no_content = checking_policy<P> && (P::traits.fills || P::traits.samples);
-/// An exhaustion policy by which others take free blocks away.
+/// An exhaustion policy with which others take free blocks.
 template <class P>
 concept gives_content_away = policy_on<P, axis::exhaustion> && P::traits.reclaims;
 
@@ -188,10 +188,10 @@ template <class P>
   requires has_second_store<P>
 struct zeroed_policy<P> : std::type_identity<zeroed_second_store<P>> {};
 
-enum class recycled : unsigned char { unmade, idle, out, leaving };  // zero first: fresh memory says `unmade`
-/// What lies in front of the object.
+enum class recycled : unsigned char { unmade, idle, out, leaving };  // zero first, so fresh memory is `unmade`
+/// What is stored in front of the object.
 struct recycled_header {
-  free_link link;  // the free list's, while the slot is free; it leaves the rest alone
+  free_link link;  // used by the free list while the slot is free; it leaves the rest alone
   recycled is;
 };
 template <class T>
@@ -205,27 +205,26 @@ using pool_of_recycled = typename policy_list<typename zeroed_policy<Policies>::
 
 }  // namespace detail
 
-/// \tparam T         default-constructible, with a member function reset() that makes it fit for its next user
-/// \tparam Policies  as for pool<...>, without a size and a reuse policy. Where the pool may grow, it makes objects as they are
-///                   asked for, one by one; the cap of its growth policy, or its store, says when there are no more
+/// \tparam T         default-constructible, with a member function reset() that prepares it for its next user
+/// \tparam Policies  as for pool<...>, without a size and a reuse policy. If the pool may grow, it constructs objects one by
+///                   one when they are requested, up to the limit of its growth policy or store
 template <class T, class... Policies>
 class recycling_pool {
   static_assert(
       requires(T& object) { object.reset(); },
-      "tarn: [O2] recycling_pool was given a type without reset(), so a used object can't be made fit for its next user; "
-      "write void reset(), or use object_pool");
+      "tarn: [O2] recycling_pool was given a type without reset(), which prepares a used object for its next use; write void "
+      "reset(), or use object_pool");
   static_assert(
       std::is_default_constructible_v<T>,
-      "tarn: [O3] recycling_pool was given a type without a default constructor, and makes its objects by itself; give it "
-      "one, or use object_pool");
+      "tarn: [O3] recycling_pool was given a type without a default constructor, but it constructs objects without arguments; "
+      "add one, or use object_pool");
 
   static_assert(!(detail::keeps_no_content<Policies> || ...),
-                "tarn: [O4] recycling_pool was given a checking policy that leaves no content in free blocks, in which its "
-                "idle objects lie; use hardened, "
-                "or object_pool");
+                "tarn: [O4] recycling_pool was given a checking policy that overwrites or blocks access to free blocks, in "
+                "which it keeps idle objects; use hardened, or object_pool");
   static_assert(!(detail::gives_content_away<Policies> || ...),
-                "tarn: [O6] recycling_pool was combined with reclaim_and_retry, by which other pools take away the free blocks "
-                "in which its idle objects lie; drop the policy, or use object_pool");
+                "tarn: [O6] recycling_pool was combined with reclaim_and_retry, with which other pools would take the free "
+                "blocks in which it keeps idle objects; drop the policy, or use object_pool");
 
   using state = detail::recycled;
   using header = detail::recycled_header;
@@ -242,8 +241,8 @@ class recycling_pool {
       : slots_(typename detail::zeroed_policy<Given>::type(given)...) {}
   recycling_pool(const recycling_pool&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
   void operator=(const recycling_pool&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
-  /// Destroys all objects, each once, also those that were not released: that is no leak. A destructor may release others,
-  /// which does nothing if they were destroyed already, and acquire some, of which none are made any more.
+  /// Destroys all objects, each once, including those that were not released (which isn't a leak). A destructor may release
+  /// others, which does nothing if they are already destroyed, and acquire objects, but no new ones are constructed.
   ~recycling_pool() {
     constexpr bool is_looked_at = detail::inspector::can_refuse<pool_type>();
     if constexpr (!std::is_trivially_destructible_v<T> || is_looked_at) {
@@ -258,11 +257,11 @@ class recycling_pool {
     }
   }
 
-  /// Returns an object that nobody else has: a new one, or one that was released and reset; null where there are no more. Under
+  /// Returns an object for exclusive use: a new one, or one that was released and reset; null if there are no more. With
   /// wait_for_block it waits for one, at most for that policy's time.
-  /// Throws: what T's constructor throws; the pool is as it was.
+  /// Throws: what T's constructor throws; the pool is then unchanged.
   [[nodiscard]] T* acquire() { return object_at(detail::inspector::allocate_or_null(slots_, detail::waits_as_usual())); }
-  /// Like acquire(), but never waits. Returns an object, or null where there is none now. Throws: as acquire().
+  /// Like acquire(), but never waits. Returns an object, or null if there is none now. Throws: as acquire().
   [[nodiscard]] T* try_acquire() { return object_at(slots_.try_allocate()); }
   /// Like acquire(), but waits for at most `timeout`, as a pool's allocate_within(). Returns an object, or null when the time
   /// is over. Throws: as acquire().
@@ -273,24 +272,24 @@ class recycling_pool {
     return object_at(slots_.allocate_within(timeout));
   }
 
-  /// Resets an object and takes it back. Returns false, and does nothing, where it isn't one of this pool's, or was released
-  /// already, or is null.
-  /// Throws: what reset() throws; the object is gone then, and its slot will hold a new one.
+  /// Resets an object and takes it back. Returns false, and does nothing, if it isn't one of this pool's, was already released,
+  /// or is null.
+  /// Throws: what reset() throws; the object is then destroyed, and its slot will hold a new one.
   bool release(T* object) {
     void* const slot = slot_of(object);
     if (!detail::inspector::is_block(slots_, slot) || header_of(slot)->is != state::out) return false;
-    header_of(slot)->is = state::leaving;  // for a reset() or a destructor that releases it, too
+    header_of(slot)->is = state::leaving;  // also for a reset() or a destructor that releases it
     returning back{*this, slot};
     object->reset();
     back.becomes = state::idle;
     return true;
   }
 
-  /// Returns objects that the pool has, or has room for, before it must grow.
+  /// Returns the number of objects that the pool has, or has room for, before it must grow.
   std::size_t capacity() const noexcept { return slots_.capacity(); }
-  /// Gets room for so many objects. Returns whether it could.
+  /// Gets room for that many objects. Returns whether it could.
   bool try_reserve(std::size_t objects) noexcept { return slots_.try_reserve(objects); }
-  /// Whether an object of this pool lies there, in use or not.
+  /// Whether an object of this pool is there, in use or not.
   bool owns(const T* object) const noexcept {
     void* const slot = slot_of(object);
     return detail::inspector::is_block(slots_, slot) && header_of(slot)->is != state::unmade;
@@ -300,7 +299,7 @@ class recycling_pool {
   T* object_at(void* slot) {
     if (slot == nullptr) return nullptr;
     open(slot);
-    if (header_of(slot)->is == state::unmade && ends_) return give_back(slot), nullptr;  // perhaps the one that ends now
+    if (header_of(slot)->is == state::unmade && ends_) return give_back(slot), nullptr;  // maybe the one being destroyed
     detail::unkept_block unkept(slots_, slot);
     if (header_of(slot)->is == state::unmade) ::new (object_in(slot)) T();
     header_of(slot)->is = state::out;
@@ -308,23 +307,23 @@ class recycling_pool {
     return object_of(slot);
   }
 
-  /// To tools, a free slot isn't freed memory: there is an object in it.
+  /// For tools, a free slot isn't freed memory, because there is an object in it.
   static void open(void* slot) noexcept { detail::memory_tools::unpoison(slot, offset + sizeof(T)); }
   static header* header_of(void* slot) noexcept {
-    detail::memory_tools::unpoison(slot, sizeof(header));  // it may never have been handed out
+    detail::memory_tools::unpoison(slot, sizeof(header));  // it may never have been allocated
     return std::launder(static_cast<header*>(slot));
   }
   static void* object_in(void* slot) noexcept { return static_cast<std::byte*>(slot) + offset; }
   static T* object_of(void* slot) noexcept { return std::launder(static_cast<T*>(object_in(slot))); }
   static void* slot_of(const T* object) noexcept {
-    return reinterpret_cast<void*>(detail::address_of(object) - offset);  // any address: it need not be ours
+    return reinterpret_cast<void*>(detail::address_of(object) - offset);  // any address, even a foreign one
   }
 
   void give_back(void* slot) noexcept {
     slots_.deallocate(slot);
     open(slot);
   }
-  /// Gives a slot back, whatever happens in between: without its object, unless that is `idle` by then.
+  /// Frees a slot in its destructor: without the object, unless that is `idle` by then.
   struct returning {
     recycling_pool& pool;
     void* slot;

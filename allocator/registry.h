@@ -1,14 +1,14 @@
-// The registry: the pools of the process that have a name, and those that can be asked for memory.
+// The registry: the pools of the process that have a name, and those that can be asked to return memory.
 //
 //   tarn::pool<tarn::size_of<Order>, tarn::named<"orders">> orders;
 //   for (const tarn::pool_record& pool : tarn::snapshot()) std::printf("%s: %zu blocks\n", pool.name, pool.in_use);
 //   std::string text = tarn::to_json(tarn::snapshot());
 //   std::size_t bytes = tarn::reclaim_all();
 //
-// A pool with a name is in the registry from its construction on; one that is a constant, as static pools are, and the pool of
-// a size class from its first chunk on. Pools whose exhaustion policy is reclaim_and_retry can be asked for memory from their
-// first chunk on. Both last until the pool is destroyed; for pools of classes and static pools, until the process exits or
-// their library is unloaded. detail/pool/registration.h enters them.
+// A pool with a name is in the registry from its construction on. A constant, such as a static pool, and the pool of a size
+// class are there from their first chunk on. Pools whose exhaustion policy is reclaim_and_retry can be asked to return memory
+// from their first chunk on. Both last until the pool is destroyed; for pools of classes and static pools, until the process
+// exits or their library is unloaded. detail/pool/registration.h enters them.
 #ifndef TARN_ALLOCATOR_REGISTRY_H_
 #define TARN_ALLOCATOR_REGISTRY_H_
 
@@ -103,7 +103,7 @@ inline constexpr pool_metric pool_metrics[] = {
     {"tarn_pool_refused", true, "Requests for blocks that found none.", &pool_record::refused},
 };
 
-/// \param open_metrics  as OpenMetrics 1.0 wants it; else as Prometheus' text format 0.0.4
+/// \param open_metrics  OpenMetrics 1.0; otherwise Prometheus' text format 0.0.4
 inline std::size_t write_prometheus(span<const pool_record> records, span<char> out, bool open_metrics) noexcept {
   text_writer to(out);
   const auto put_name = [&](const pool_metric& m, bool of_sample) {
@@ -191,17 +191,17 @@ inline std::size_t write_slabinfo(span<const pool_record> records, span<char> ou
 
 // ---- what there is -------------------------------------------------------------------------------------------------------
 
-/// Writes a record for each pool with a name into `out`, as many as it has room for, in the order in which they came. Returns
-/// how many pools there are. Each record is of one moment, which the pool's lock keeps; the moments follow one another. Pools
-/// may come, go and be used meanwhile: no thread waits but those that need the lock of the pool that is looked at. A pool
-/// that ends, or whose owner walks through its blocks, isn't in it. Allocates nothing. May be called wherever a lock may be
-/// taken: not in a signal handler. O(pools), and for each O(blocks in the list's front, and free blocks under lifo_reuse or
+/// Writes a record for each pool with a name into `out`, as many as fit, in the order in which they were registered. Returns
+/// how many such pools there are. Each record shows one moment, under the pool's lock, one pool after the other. During this,
+/// pools may be created, destroyed and used; only threads that need the lock of the pool being read wait. A pool that is being
+/// destroyed, or whose owner walks through its blocks, is left out. Allocates nothing. May be called wherever a lock may be
+/// taken, so not in a signal handler. O(pools), and for each O(blocks in the list's front, and free blocks under lifo_reuse or
 /// lock_free).
 inline std::size_t snapshot(span<pool_record> out) noexcept {
   return detail::write_records(out.data(), out.size());
 }
 
-/// The records that a snapshot took: a range of pool_record. It can be moved.
+/// The records of a snapshot: a range of pool_record. It can be moved.
 class pool_snapshot {
  public:
   /// Takes the records of another, which is then empty. The assignment returns *this.
@@ -237,7 +237,7 @@ class pool_snapshot {
 /// Throws: std::bad_alloc.
 [[nodiscard]] inline pool_snapshot snapshot() {
   for (std::size_t room = detail::pools_of_process().listed();; room += room / 4) {
-    room += 8;  // some may come meanwhile
+    room += 8;  // more may be created in between
     pool_snapshot all;
     all.records_ = new pool_record[room];
     all.size_ = snapshot(span<pool_record>(all.records_, room));
@@ -247,11 +247,10 @@ class pool_snapshot {
 }
 
 // ---- as text -------------------------------------------------------------------------------------------------------------
-// Those with a buffer allocate nothing and take no lock: they may be called in a signal handler.
+// Those with a buffer allocate nothing and take no lock, so they may be called in a signal handler.
 
-/// Writes JSON into `out`, as much as there is room for, without a null at its end:
-/// {"version":1,"pools":[{"name":"orders",...},...]}. The names are those of pool_record's members. Returns how many characters
-/// the whole text has. O(records).
+/// Writes JSON into `out`, as much as fits, without a terminating null: {"version":1,"pools":[{"name":"orders",...},...]}. The
+/// names are those of pool_record's members. Returns the length of the complete text. O(records).
 inline std::size_t to_json(span<const pool_record> records, span<char> out) noexcept {
   return detail::write_json(records, out);
 }
@@ -296,19 +295,20 @@ inline std::string to_slabinfo(span<const pool_record> records) { return detail:
 
 // ---- checks --------------------------------------------------------------------------------------------------------------
 
-/// Switches the checks of the pools of that name on or off, where their checking policy is switchable_checking. Those of pools
-/// without a lock, of thread_cached and of lock_free can be switched on only by TARN_CHECK, before the program starts; but the
-/// thread that used a pool without a lock last may do it. Returns how many pools that were, and how many refused: both 0 where
-/// no pool of the name has such checks. May be called wherever a lock may be taken. O(pools), and O(chunks) of those.
+/// Switches the checks of the pools of that name on or off, if their checking policy is switchable_checking. For pools without
+/// a lock, with thread_cached and with lock_free, only TARN_CHECK can switch them on, before the program starts. (The thread
+/// that last used a pool without a lock may do it at run time.) Returns how many pools were switched, and how many refused:
+/// both 0 if no pool of the name has such checks. May be called wherever a lock may be taken. O(pools), and O(chunks) of those.
 inline switched_pools switch_checks(const char* name, bool on) noexcept {
   return detail::switch_checks_of(span<const char>(name, std::strlen(name)), on);
 }
 
 // ---- memory back ---------------------------------------------------------------------------------------------------------
 
-/// Asks every registered pool to trim, those of a low priority first. Returns the bytes that went back to their stores. It
-/// waits for no pool: it skips one whose store another thread is calling, and one without a lock that another thread used last.
-/// It may be called from anywhere, also by several threads at once; stores and locking policies run with nothing else held.
+/// Asks every registered pool to trim, those of a low priority first. Returns the bytes that were returned to their stores. It
+/// waits for no pool: it skips a pool whose store another thread is calling, and one without a lock that another thread used
+/// last. It may be called from anywhere, even by several threads at the same time; stores and locking policies run with nothing
+/// else held.
 inline std::size_t reclaim_all() noexcept {
   std::size_t bytes = 0;
   for (detail::reclaim_round round; !round.ended;) bytes += detail::pools_of_process().trim_next(round);

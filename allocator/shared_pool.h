@@ -8,8 +8,8 @@
 //   DECLARE_SHARED_MEMORY_POOL(Order);    the same for the pool of a class that has one of the DECLARE_MEMORY_POOL macros
 //   DEFINE_SHARED_MEMORY_POOL(Order);     in one source file of one library
 //
-// Write all four at global scope, with a semicolon. If the definition can't be found, linking or loading fails; a second copy
-// is never made (except with -Bsymbolic, see shared-pools.md). With MSVC, whose compiler must know, define
+// Write all four at global scope, with a semicolon. If the definition isn't found, linking or loading fails; there is never a
+// second copy (except with -Bsymbolic, see shared-pools.md). For MSVC, whose compiler must know, define
 // TARN_DEFINES_SHARED_POOLS in all files of the library that defines the pools.
 #ifndef TARN_ALLOCATOR_SHARED_POOL_H_
 #define TARN_ALLOCATOR_SHARED_POOL_H_
@@ -20,7 +20,7 @@
 
 namespace tarn::detail {
 
-/// What a static pool is known by, taken apart. No other type has it.
+/// The parts of a static pool's type. No other type has them.
 template <class StaticPool>
 struct shared_pool_parts;
 template <class Tag, class... Policies>
@@ -35,7 +35,7 @@ using pool_of_class = typename Class::memory_pool_operators::static_pool_type;
 
 }  // namespace tarn::detail
 
-/// Names the body by template arguments: an explicit instantiation takes no alias.
+/// The body with its template arguments, because an explicit instantiation accepts no alias.
 #define TARN_SHARED_BODY_(...)                                                           \
   ::tarn::detail::static_body<typename ::tarn::detail::shared_pool_parts<__VA_ARGS__>::tag, \
                               typename ::tarn::detail::shared_pool_parts<__VA_ARGS__>::composition>

@@ -1,4 +1,4 @@
-// A pool of blocks of many sizes: each request goes to the pool of its size class, a larger one to the store.
+// A pool of blocks of many sizes: each request goes to the pool of its size class, and a larger request to the store.
 //
 //   tarn::size_class_pool<> blocks;
 //   void* block = blocks.allocate(100);
@@ -27,7 +27,7 @@ namespace tarn {
 ///   class_size(bytes, alignment)                                                     questions
 ///   reserve(blocks, bytes, alignment), try_reserve, trim(), release(), reset()       chunks
 ///
-/// It can't be copied or moved. Its destructor gives everything back, including blocks still in use.
+/// It can't be copied or moved. Its destructor returns everything, including blocks still in use.
 template <class... Policies>
 class size_class_pool : public detail::class_body_of<Policies...> {
   using body = detail::class_body_of<Policies...>;

@@ -2,7 +2,7 @@
 //
 //   auto& orders = tarn::static_pool<struct orders_tag, tarn::size_of<Order>>::instance();
 //
-// It is never destroyed, so the order of destruction doesn't matter: chunks stay until the process ends, or until trim() or
+// It is never destroyed, so the order of destruction doesn't matter. Chunks stay until the process exits, or until trim() or
 // release() is called.
 #ifndef TARN_ALLOCATOR_STATIC_POOL_H_
 #define TARN_ALLOCATOR_STATIC_POOL_H_
@@ -26,7 +26,7 @@ enum class static_fitness { good, has_destructor, needs_value, no_constant };
 template <class Body>
 concept constant_when_new = requires { typename std::bool_constant<(static_cast<void>(Body(values<>{})), true)>; };
 
-/// A policy that has a static of its own, whose destructor runs at exit.
+/// A policy with a static object whose destructor runs at exit.
 template <class P>
 concept ends_at_exit = locking_policy<P> && P::traits.ends_at_exit;
 
@@ -34,7 +34,7 @@ template <class... TenPolicies>
 constexpr static_fitness judge_static() noexcept {
   if constexpr (!(std::default_initializable<TenPolicies> && ...)) return static_fitness::needs_value;
   else if constexpr ((ends_at_exit<TenPolicies> || ...)) return static_fitness::has_destructor;
-  else if constexpr (is_rejected<body_of<void, TenPolicies...>>) return static_fitness::good;  // its own complaint says it all
+  else if constexpr (is_rejected<body_of<void, TenPolicies...>>) return static_fitness::good;  // its own complaint is enough
   else if constexpr (!std::is_trivially_destructible_v<body_of<void, TenPolicies...>>) return static_fitness::has_destructor;
   else if constexpr (!constant_when_new<body_of<some_static_pool, TenPolicies...>>) return static_fitness::no_constant;
   else return static_fitness::good;
@@ -44,20 +44,20 @@ template <static_fitness Verdict>
 struct static_complaint {
   static_assert(
       differs(Verdict, static_fitness::needs_value),
-      "tarn: [C8] a static pool was given a policy whose object it would have to be given before the program starts "
-      "(dynamic_size, buffer_store, resource_store, budgeted without the budget's name, retry_with a function, "
-      "run_time_name); use another, or a pool that is an object");
+      "tarn: [C8] a static pool was given a policy that needs a value from a constructor call, which a static pool doesn't "
+      "have (dynamic_size, buffer_store, resource_store, budgeted without the budget's name, retry_with a function, "
+      "run_time_name); use another policy, or a pool object");
   static_assert(
       differs(Verdict, static_fitness::has_destructor),
-      "tarn: [C7] a static pool was given a policy whose destructor would run at exit, while others still allocate; use "
-      "a mutex or policy that needs none");
+      "tarn: [C7] a static pool was given a policy or mutex whose destructor would run at exit, while other code still "
+      "allocates; use one without a destructor");
   static_assert(differs(Verdict, static_fitness::no_constant),
                 "tarn: [C9] a static pool was given a policy or mutex whose constructor would run when the program starts, "
-                "after others allocate; use one with a constexpr constructor, as tarn::mutex");
+                "maybe after the first allocation; use one with a constexpr constructor, such as tarn::mutex");
 };
 
-/// The name policy of a static pool: one that was given none is called as its tag, where a system is large enough to be looked
-/// at, unless its blocks lie in the pool.
+/// The name policy of a static pool. Without one, the tag is its name, if the system is large enough for a registry and the
+/// blocks aren't in the pool object.
 template <class Store, class Name>
 using name_in_static = std::conditional_t<std::is_same_v<Name, unnamed> && platform::system::has_threads &&
                                               !Store::traits.in_place, name_of_tag, Name>;
@@ -73,7 +73,7 @@ struct named_by_tag<basic_pool<Size, Locking, Growth, Store, Reuse, Retention, E
   using type = basic_pool<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics, name>;
 };
 
-/// The body that a static pool of the same policies as the pool that is an object has.
+/// The body of a static pool with the same policies as a pool object.
 template <class Tag, class... TenPolicies>
 constexpr auto choose_static(std::type_identity<basic_pool<TenPolicies...>>) noexcept {
   if constexpr (constexpr static_fitness verdict = judge_static<TenPolicies...>(); verdict == static_fitness::good)
@@ -89,14 +89,14 @@ template <class Tag, class Pool>
 using static_body_of =
     typename decltype(detail::choose_static<Tag>(std::type_identity<typename named_by_tag<Pool>::type>{}))::type;
 
-/// A checking policy that is made from the pool's name.
+/// A checking policy that is constructed from the pool's name.
 template <class P>
 concept has_name = checking_policy<P> && P::traits.has_name;
 
 template <class Tag, class Pool>
 struct static_body;
 
-/// The blocks of a static pool that are an array beside it.
+/// The blocks of a static pool, in an array outside the pool object.
 template <class Tag, class Array>
 struct static_array {
   static constinit Array its;
@@ -104,7 +104,7 @@ struct static_array {
 template <class Tag, class Array>
 constinit Array static_array<Tag, Array>::its{};
 
-/// The policies' default values. One that reports misuse names the tag.
+/// The policies' default values. A policy that reports misuse gets the tag's name.
 template <class Tag, class Pool = void>
 struct values_of_tag {
   static constexpr bool nothrow = true;
@@ -123,8 +123,8 @@ struct values_of_tag {
   }
 };
 
-/// The pool itself. Keyed by the composition: in whatever order the policies were named, it is one pool. Not inline, so that an
-/// explicit instantiation declaration leaves it to one library (shared_pool.h).
+/// The pool itself. Its key is the composition, so the order of the policies doesn't matter. Not inline, so that an explicit
+/// instantiation declaration leaves it to one library (shared_pool.h).
 template <class Tag, class Pool>
 struct static_body {
   static constinit static_body_of<Tag, Pool> body;
@@ -146,11 +146,11 @@ inline constexpr bool is_in_place<pool_body<Traits, Size>> = Traits::in_place;
 
 }  // namespace detail
 
-/// \tparam Tag       any type, complete or not: pools of other tags are other pools
+/// \tparam Tag       any type, complete or not; each tag has its own pool
 /// \tparam Policies  as for pool<...>; each must have a default value and a trivial destructor
 template <class Tag, class... Policies>
 class static_pool {
-  using composition = detail::composed<Policies...>;  // not judged before it has its name
+  using composition = detail::composed<Policies...>;  // not checked before it has its name
 
  public:
   /// The pool's members without a destructor.
@@ -158,8 +158,9 @@ class static_pool {
 
   static_pool() = delete;
 
-  /// Returns the one pool of the tag. It costs an instruction: the address is hidden from the compiler once, so that the
-  /// pool is reached through a register like any object. Not where its blocks are an array in it: firmware counts that one.
+  /// Returns the pool of the tag. It costs one instruction that hides the address from the compiler, so that the pool is
+  /// reached through a register like any object. Not if its blocks are an array in it, because on firmware that instruction
+  /// counts.
   static body& instance() noexcept {
     if constexpr (detail::is_in_place<body>) return detail::static_body<Tag, composition>::body;
     else return *detail::launder_address(detail::pointer_to(detail::static_body<Tag, composition>::body));

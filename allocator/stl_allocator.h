@@ -58,12 +58,12 @@ template <class Source>
 struct source_complaint {
   static constexpr bool serves = sized_source<Source>;
   static_assert(serves,
-                "tarn: [I3] stl_allocator takes memory from a source that is declared and not defined, or is none; include "
-                "the header that defines it");
+                "tarn: [I3] the source that stl_allocator takes memory from is only declared, or isn't a source; include the "
+                "header that defines it");
 };
 
-/// Containers take nodes one by one, and mostly in the order in which they gave them back: with the plain list std::list takes
-/// 3.1 ns an element and std::map 25.6, with the front 4.4 and 27.6 (10,000 elements, Xeon with AMX).
+/// Containers allocate nodes one by one, and mostly in the order in which they freed them. With the plain list std::list takes
+/// 3.1 ns an element and std::map 25.6; with the front 4.4 and 27.6 (10,000 elements, Xeon with AMX).
 template <class... Ps>
 using stl_policies =
     typename policy_list<Ps...>::template with_default<axis::locking, default_sharing<Ps...>>::template with_default<
@@ -80,7 +80,7 @@ constexpr auto judge_for_containers() noexcept {
   else return said_at_once<typename stl_policies<Ps...>::template into<composed, by_product<static_size<sizeof(void*)>>>>{};
 }
 
-/// The bytes of `n` objects. Throws: std::bad_array_new_length where there can't be so many.
+/// The bytes of `n` objects. Throws: std::bad_array_new_length if that is too large.
 template <class T>
 constexpr std::size_t bytes_of(std::size_t n) {
   if (n > static_cast<std::size_t>(-1) / 2 / sizeof(T)) [[unlikely]] {
@@ -125,7 +125,7 @@ class stl_allocator {
   constexpr stl_allocator(Pool&) noexcept {}
 
   /// Returns room for `n` objects.
-  /// Throws: std::bad_array_new_length where there can't be so many, std::bad_alloc where the store gives no memory.
+  /// Throws: std::bad_array_new_length if that is too large, std::bad_alloc if the store has no memory.
   [[nodiscard]] constexpr T* allocate(std::size_t n) {
     if (std::is_constant_evaluated()) return std::allocator<T>().allocate(n);
     if (n == 1) [[likely]]
@@ -161,7 +161,7 @@ class stl_allocator {
   template <class... Ps>
   static constexpr auto without_size(detail::policy_types<Ps...>) -> detail::stl_policies<Ps...>;
 
-  // What depends on T's size stands in here: T may be incomplete where the class is named.
+  // Code that depends on T's size is in here, because T may be incomplete where the class is used.
   static auto& node_pool() noexcept {
     constexpr std::size_t least = detail::choose<axis::reuse, lifo_reuse<>, Policies...>::traits.min_block;
     using node = detail::by_product<static_size<(sizeof(T) > least ? sizeof(T) : least), alignof(T)>>;

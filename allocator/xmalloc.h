@@ -72,7 +72,7 @@ class xallocator {
     return 0;
   }
 
-  /// Returns a block as allocate(), for `count` elements of `bytes` bytes, all zero; null also where so many can't be.
+  /// Returns a block as allocate(), for `count` elements of `bytes` bytes, all zero; null also if the product is too large.
   [[nodiscard]] static void* allocate_zeroed(std::size_t count, std::size_t bytes) noexcept {
     const std::size_t all = detail::multiply(count, bytes);
     void* const block = allocate(all);
@@ -80,11 +80,11 @@ class xallocator {
     return std::memset(block, 0, all);
   }
 
-  /// Returns a block of at least `bytes` bytes with the content of `block`, which ends, unless it is itself returned: it stays
-  /// where it is as long as `bytes` fit into it, and are more than half of it if it has more than 4096. A block larger than any
-  /// class that grows gets a quarter more than it had, so that growing in steps costs O(bytes) in all. Null where there is no
-  /// memory: `block` is as it was then. `block` may be null: allocate(bytes). `bytes` may be 0: deallocate(block), and null is
-  /// returned.
+  /// Returns a block of at least `bytes` bytes with the content of `block`, and frees `block` unless that is itself returned.
+  /// It stays where it is as long as `bytes` fit into it, and are more than half of it if it has more than 4096. A growing
+  /// block larger than any class gets a quarter more than it had, so that growing in steps costs O(bytes) in total. Null if
+  /// there is no memory; `block` is then unchanged. `block` may be null: allocate(bytes). `bytes` may be 0: deallocate(block),
+  /// and null is returned.
   [[nodiscard]] static void* reallocate(void* block, std::size_t bytes) noexcept {
     if (block == nullptr) return allocate(bytes);
     if (bytes == 0) {
@@ -144,7 +144,7 @@ class xallocator {
   static bool try_reserve(std::size_t blocks, std::size_t bytes) noexcept {
     return pools::instance().try_reserve(blocks, bytes, 16);
   }
-  /// Gives the wholly free granules back to the store. Returns their bytes.
+  /// Frees the empty granules. Returns their bytes.
   static std::size_t trim() noexcept
     requires(pools::may_return_chunks)
   {
@@ -164,8 +164,8 @@ class xallocator {
 inline namespace xmalloc_static {
 static_assert(
     TARN_XMALLOC_STATIC_BYTES >= 16 * 1024,
-    "tarn: [X1] TARN_XMALLOC_STATIC_BYTES is under 16384, which is what one size class takes at once; give 16384 for each "
-    "class that the program uses, and more");
+    "tarn: [X1] TARN_XMALLOC_STATIC_BYTES is under 16384, the unit in which a size class takes memory; give at least 16384 for "
+    "each size class that the program uses");
 using xmalloc_heap =
     xallocator<struct xmalloc_tag,
                static_array_store<(TARN_XMALLOC_STATIC_BYTES < 16 * 1024 ? 1 : TARN_XMALLOC_STATIC_BYTES / (16 * 1024))>>;
@@ -184,7 +184,7 @@ inline void xfree(void* block) noexcept { xmalloc_heap::deallocate(block); }
 /// Returns a block of at least `bytes` bytes with the content of `block`, which ends; null if there is no memory: then `block`
 /// stays. See xallocator::reallocate().
 [[nodiscard]] inline void* xrealloc(void* block, std::size_t bytes) noexcept { return xmalloc_heap::reallocate(block, bytes); }
-/// Returns room for `count` elements of `bytes` bytes, all zero; null if there is no memory, or so many can't be.
+/// Returns room for `count` elements of `bytes` bytes, all zero; null if there is no memory, or the product is too large.
 [[nodiscard]] inline void* xcalloc(std::size_t count, std::size_t bytes) noexcept {
   return xmalloc_heap::allocate_zeroed(count, bytes);
 }
@@ -206,7 +206,7 @@ inline void xfree_aligned_sized(void* block, std::size_t alignment, std::size_t 
 [[nodiscard]] inline std::size_t xmalloc_usable_size(const void* block) noexcept { return xmalloc_heap::usable_size(block); }
 /// Returns what was counted so far, for each size class.
 inline xmalloc_heap::statistics_type xmalloc_statistics() noexcept { return xmalloc_heap::statistics(); }
-/// Gives the wholly free granules back to the store. Returns their bytes.
+/// Frees the empty granules. Returns their bytes.
 inline std::size_t xmalloc_trim() noexcept { return xmalloc_heap::trim(); }
 
 }  // namespace xmalloc_static or xmalloc_dynamic

@@ -1,11 +1,11 @@
-// The heap of a process: what malloc and its kin are made of. The layer for many sizes stands in allocator/detail/sizes; here,
-// the caller's tops lie in a variable of the thread, at a fixed distance from its register.
+// The heap of a process: the implementation of malloc and its relatives. The layer for many sizes is in allocator/detail/sizes.
+// Here, the caller's tops are in a thread-local variable, at a fixed distance from the thread's register.
 //
 //   allocate    a class' top; else allocate_slow: the thread's part, made first if need be; else large runs
 //   deallocate  the address' class, its top; else deallocate_slow: null, a large run, the thread's part
 //   settle      after a slow call, with nothing locked: sweep, clean, report
 //
-// In hardened mode no thread has tops of its own: every call takes the slow half, which notes and checks each block's use.
+// In hardened mode threads have no tops, so every call takes the slow path, which notes and checks each block's use.
 #ifndef TARN_MALLOC_HEAP_H_
 #define TARN_MALLOC_HEAP_H_
 
@@ -31,7 +31,7 @@
 namespace tarn::malloc_library {
 
 static_assert(platform::system::has_pages && platform::system::has_thread_locals && platform::system::thread_keys != 0,
-              "tarn: [Y11] libtarn_malloc needs pages of memory, thread_local variables and keys that tell of a thread's end, "
+              "tarn: [Y11] libtarn_malloc needs pages of memory, thread_local variables and keys that report a thread's exit, "
               "which this target lacks; use pools, or xmalloc");
 
 using classes = geometric_classes<16, 32768>;
@@ -45,14 +45,14 @@ inline constexpr plan usual_plan{detail::cache_limits{}};
 inline constexpr plan small_plan{
     detail::cache_limits{.magazine = 8 * 1024, .first = 512, .depot = 64 * 1024, .part = 256 * 1024}};
 
-/// What TARN_MALLOC asks for.
+/// The options in TARN_MALLOC.
 struct options {
   bool small = false;  // less memory in caches and free runs
   bool huge = false;  // huge pages
   bool hardened = false;  // foreign and interior pointers and double frees are found in the call
 };
 
-/// Reads words with commas between them. Says on the standard error which it doesn't know.
+/// Reads words separated by commas. Reports unknown words on the standard error.
 inline options read_options(const char* text) noexcept {
   options read;
   while (text != nullptr && *text != 0) {
@@ -98,7 +98,7 @@ struct thread_tops {
 };
 struct thread_state {
   caches_of_process::part* part = nullptr;
-  bool has_ended = false;  // gave its part back: what it still does, it does without
+  bool has_ended = false;  // gave its part back, and continues without one
 };
 TARN_ONE_IN_LIBRARY TARN_NEAR_TLS inline constinit thread_local thread_tops tops;
 TARN_ONE_IN_LIBRARY TARN_NEAR_TLS inline constinit thread_local thread_state me;
@@ -130,12 +130,12 @@ inline void leave(void*) noexcept {
   }
   settle();
 }
-/// The thread's part, or null: it is ending, or there is no memory.
+/// The thread's part; null if it is exiting, or there is no memory.
 inline caches_of_process::part* my_part() noexcept {
   if (me.part != nullptr || me.has_ended) [[likely]]
     return me.part;
   start_once();
-  caches.admit();  // may allocate, and so come here
+  caches.admit();  // may allocate, and so call this again
   if (me.part == nullptr && ends_of_threads.tell(leave, &me)) me.part = caches.enrol(is_hardened ? nullptr : tops.of);
   return me.part;
 }
@@ -211,7 +211,7 @@ inline void note_taken(void* block) noexcept {
   const found_block found = find_block(block);
   if (found.is_block) runs.note_use(*found.span, found.number, true);
 }
-/// Where a call has no memory, errno says so; else it is as before.
+/// Sets errno if a call has no memory; otherwise errno is unchanged.
 inline void* or_no_memory(void* block) noexcept {
   if (block == nullptr) [[unlikely]]
     errno = ENOMEM;
@@ -284,7 +284,7 @@ inline void deallocate_large(void* start) noexcept {
 
 // ---- frees ------------------------------------------------------------------------------------------------------------------
 
-/// Whether the block may be given back, in hardened mode. \param c  what its size says, or its address
+/// Whether the block may be freed, in hardened mode. \param c  what its size says, or its address
 inline bool is_right(unsigned c, void* block) noexcept {
   const found_block found = find_block(block);
   if (!found.is_block) return report(found.wrong, block, found.start, found.bytes), false;
@@ -300,7 +300,7 @@ constexpr unsigned class_for(std::size_t alignment, std::size_t bytes) noexcept 
   while (c != table::count && table::bytes(c) % alignment != 0) ++c;
   return c != table::count ? c : 0;
 }
-/// Whether a block has the size that a free says, in hardened mode; also if it is none: what follows finds that out.
+/// Whether a block has the size that a free was given, in hardened mode. True if it isn't a block, which is detected later.
 /// \param c  of its address \param may_be_less  realloc left it where it was
 inline bool has_size(unsigned c, void* block, std::size_t alignment, std::size_t bytes, bool may_be_less) noexcept {
   const detail::span_record* const run = runs.span_of(block);
@@ -347,7 +347,7 @@ TARN_STEP void deallocate(void* block) noexcept {
   if (!detail::give_to(tops.of[c], block)) [[unlikely]]
     deallocate_slow(c, block);
 }
-/// \param bytes  as allocate() was asked for
+/// \param bytes  as requested from allocate()
 TARN_STEP void deallocate(void* block, std::size_t bytes) noexcept {
   if (bytes > table::largest || block == nullptr) [[unlikely]]
     return deallocate_sized(block, 1, bytes, false);
@@ -376,7 +376,7 @@ inline void* allocate_zeroed(std::size_t bytes) noexcept {
   return block;
 }
 
-/// Bytes of a block in use; 0: it is none.
+/// Bytes of a block in use; 0: it isn't one.
 inline std::size_t usable_bytes(void* block) noexcept {
   if (block == nullptr) return 0;
   if (const unsigned c = runs.class_at(block); c != 0) return table::bytes(c);
@@ -385,7 +385,7 @@ inline std::size_t usable_bytes(void* block) noexcept {
   return starts_here ? run->units * detail::span_unit : 0;
 }
 
-/// Large blocks grow and shrink where they lie if they can. Others stay where they are while at least half is used.
+/// Large blocks grow and shrink in place if they can. Others stay where they are while at least half is used.
 inline void* reallocate(void* block, std::size_t bytes) noexcept {
   const std::size_t has = usable_bytes(block);
   if (has == 0) return report_large(runs.verdict_at(block), block), nullptr;
@@ -404,7 +404,7 @@ inline void* reallocate(void* block, std::size_t bytes) noexcept {
   return moved;
 }
 
-/// Gives all memory back that no block and no other thread needs. Returns whether any went.
+/// Frees all memory that no block and no other thread needs. Returns whether there was any.
 inline bool trim() noexcept {
   const platform::same_errno same;
   start_once();
@@ -429,7 +429,7 @@ inline usage count() noexcept {
   const detail::heap_counts now = runs.counts();
   sum.mapped = now.open + now.own;
   sum.kept = now.kept;
-  sum.large = now.in_use > in_spans ? now.in_use - in_spans : 0;  // not one moment
+  sum.large = now.in_use > in_spans ? now.in_use - in_spans : 0;  // the figures aren't from one moment
   return sum;
 }
 

@@ -17,7 +17,7 @@ struct growth {};      // how many blocks the next chunk holds
 struct store {};       // where chunks come from and go back to
 struct reuse {};       // which free block is handed out next
 struct retention {};   // when an empty chunk goes back to the store
-struct exhaustion {};  // what happens when no block can be had
+struct exhaustion {};  // what happens when no block is available
 struct checking {};    // which misuse is found
 struct statistics {};  // what is counted
 struct name {};        // what it is called, and whether it is in the registry
@@ -27,7 +27,7 @@ namespace detail {
 template <class T, class... Ts>
 concept one_of = (std::same_as<T, Ts> || ...);
 
-/// A trait promises a member, and a member needs its trait: without the trait it would be silently ignored.
+/// A trait requires its member, and a member requires its trait, because a member without the trait would be silently ignored.
 template <bool Promised, bool There>
 concept as_promised = Promised == There;
 
@@ -35,7 +35,7 @@ concept as_promised = Promised == There;
 template <class P, class Traits>
 concept says = requires { requires std::is_same_v<decltype(P::traits), const Traits>; };
 
-/// Names a template without instantiating it: `typename template_name<P::template source>`.
+/// Refers to a template without instantiating it: `typename template_name<P::template source>`.
 template <template <class> class>
 struct template_name;
 }  // namespace detail
@@ -64,13 +64,13 @@ inline constexpr std::size_t unlimited = static_cast<std::size_t>(-1);
 namespace tarn::detail {
 
 template <class P>
-inline constexpr bool defined = !std::is_class_v<P> || requires { sizeof(P); };  // no class, so no policy: another complaint
+inline constexpr bool defined = !std::is_class_v<P> || requires { sizeof(P); };  // not a class: another rule rejects it
 
 /// Specialised next to the declaration, with a static_assert that names the header.
 template <class P>
 struct home {
   static_assert(defined<P>,
-                "tarn: [I1] an argument of pool<...> is declared and not defined; include the header that defines it");
+                "tarn: [I1] an argument of pool<...> is only declared; include the header that defines it");
 };
 
 }  // namespace tarn::detail

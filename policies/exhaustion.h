@@ -23,16 +23,16 @@ struct exhaustion_traits {
   bool store_is_bounded = false;            // that store has only one region
   bool retries = true;                      // retry() may ask the pool to try again; false: an allocation that finds nothing
                                             // fails at once
-  bool has_end = false;                     // end(): called when the pool ends
+  bool has_end = false;                     // end(): called when the pool is destroyed
   bool keeps_attempt = false;               // a type `attempt`: state for one allocation, which retry() is given
   bool tells_later = false;                 // tell(): called after that store was asked, at the end of the operation, with
                                             // nothing held
-  bool hears_frees = false;                 // freed(blocks): that many blocks were freed, and can be had
+  bool hears_frees = false;                 // freed(blocks): that many blocks were freed, and are available
   bool waits = false;                       // line(): the threads that wait for a block; nanoseconds(): how long a call waits
   bool hears_asks = false;                  // asked(): another pool asked this one to trim, which it does next
   bool reclaims = false;  // member(): through which other pools ask this one. retry() is called only after the store refused
 
-  /// Whether it needs a locking policy under which a freed block is there for every thread.
+  /// Whether it needs a locking policy under which every thread can get a freed block.
   constexpr bool needs_frees() const noexcept { return hears_frees || waits; }
   /// Whether there is a second store.
   constexpr bool has_second() const noexcept { return extra_chunks != 0; }
@@ -66,12 +66,12 @@ struct report_exhaustion {
 //            or memory of the program; as long as it returns true, the pool tries again
 // costs      nothing until then
 // conflicts  none; a static pool's handler must be a constant without a destructor
-// use when   something can be given up to free memory: a cache, a reserve, the oldest entries
+// use when   something can be discarded to free memory: a cache, a reserve, the oldest entries
 /// \tparam Handler  bool handler(std::size_t bytes): whether the pool tries again to get a block of that many bytes; false: it
-///                  gives up, as with report_exhaustion. It must return, and not throw. Several threads may call it at once. If
-///                  the type has no default value, such as a pointer to a function, the pool copies the handler it is given;
-///                  what that throws, the pool's constructor throws. A pool of many sizes makes a copy for each class when it
-///                  is first needed: there, copying must not throw
+///                  gives up, as with report_exhaustion. It must return, and not throw. Several threads may call it at the same
+///                  time. If the type has no default value, such as a pointer to a function, the pool copies the handler it is
+///                  given; what that throws, the pool's constructor throws. A pool of many sizes copies it for each class when
+///                  the class is first used, and such a copy must not throw
 template <class Handler>
 class retry_with {
  public:
@@ -82,8 +82,8 @@ class retry_with {
   struct complaint {
     static_assert(
         arguments_hold,
-        "tarn: [X2] retry_with was given a handler that can't be copied, or not be called with a number of bytes for a "
-        "bool; write bool operator()(std::size_t bytes)");
+        "tarn: [X2] retry_with was given a handler that can't be copied, or that doesn't return bool when it is called with a "
+        "number of bytes; write bool operator()(std::size_t bytes)");
   };
   static constexpr exhaustion_traits traits{};
 
@@ -111,15 +111,16 @@ class retry_with {
   Handler handler_{};
 };
 
-// decides    a pool whose store refuses asks all pools with this policy to trim, and tries again; the others ask it, too
+// decides    if the store refuses, the pool asks all pools with this policy to trim, and tries again; they may ask this one as
+//            well
 // costs      nothing until then; 72 bytes in the pool, and a mutex at its first chunk
-// conflicts  bounded stores, to which no other pool's memory can go; recycling_pool; a pool without a lock is asked only by
-//            the thread that last called its store, so it must not be handed to another thread while that one continues to use
-//            other pools
+// conflicts  bounded stores, because no other pool's memory can go to them; recycling_pool. A pool without a lock is asked only
+//            by the thread that last called its store, so it must not be handed to another thread while that one continues to
+//            use other pools
 // use when   several pools share scarce memory, and each peaks at a different time
-/// The pools are asked with nothing held, without waiting for them, one priority after the other, until the store no longer
+/// The pools are asked with no lock held, without waiting for them, one priority after the other, until the store no longer
 /// refuses.
-/// \tparam Priority  pools with a lower one are asked sooner
+/// \tparam Priority  pools with a lower one are asked first
 template <int Priority = 0>
 struct reclaim_and_retry {
   using axis = tarn::axis::exhaustion;
@@ -137,7 +138,7 @@ struct reclaim_and_retry {
           round.met_busy = false;
           return true;
         }
-      // A pool that was busy may have given something back by now.
+      // A pool that was busy may have returned something by now.
       const bool again = round.met_busy;
       round.met_busy = false;
       return again;
@@ -157,7 +158,8 @@ concept has_one_chunk = policy_on<Store, axis::store> && Store::traits.bounded;
 template <class Store>
 using growth_for = std::conditional_t<has_one_chunk<Store>, no_growth<>, geometric_growth<>>;
 
-/// A second store, and its tell() if it has one. Not a requirement of tell(): after another error, g++ 12 takes that for met.
+/// A second store, and its tell() if it has one. Not a requirement for tell(), because g++ 12 takes that for satisfied after
+/// another error.
 template <class Source, bool Tells>
 class told_source {
  protected:
@@ -179,7 +181,7 @@ class told_source<Source, true> {
 
 // decides    a pool whose store gives no further chunk, or whose growth policy wants none, continues with chunks from another
 //            store
-// costs      nothing until then; a chunk's record says where it goes back to
+// costs      nothing until then; each chunk records the store it goes back to
 // conflicts  none
 // use when   the preferred memory is small (an array inside the pool, huge pages, fast memory), and nothing may fail
 /// \tparam Store   where further chunks come from and go back to
@@ -198,8 +200,8 @@ class fall_back_to {
   struct complaint : detail::home<Store> {
     static_assert(
         arguments_hold || !detail::defined<Store>,
-        "tarn: [X3] fall_back_to was given something that is no store, or no growth policy; write fall_back_to<heap_store> "
-        "or fall_back_to<heap_store, fixed_growth<Blocks>>");
+        "tarn: [X3] fall_back_to was given something that isn't a store, or isn't a growth policy; write "
+        "fall_back_to<heap_store> or fall_back_to<heap_store, fixed_growth<Blocks>>");
   };
   static constexpr exhaustion_traits traits = [] {
     exhaustion_traits t{.extra_chunks = 1, .has_end = true};
@@ -291,13 +293,13 @@ template <class P, class Traits>
 inline constexpr bool second_store_holds<P, Traits> = serving_store<typename P::second_store, Traits>;
 }  // namespace detail
 
-/// Everything that the pool uses of an exhaustion policy besides its traits.
+/// Everything that the pool uses of an exhaustion policy, in addition to its traits.
 /// The machinery is `state<Traits>`, made from the policy.
 ///   retry(bytes)                    called with nothing held. True: try again; false: give up. `bytes`: the size of a block.
 ///                                   Functions named try_… call it as well, so it must not wait for another thread.
 ///                                   Alternatively retry(bytes, attempt), where the type `attempt` keeps state for one
 ///                                   allocation
-///   freed(blocks)                   if `hears_frees` is true: that many blocks were freed, and can be had
+///   freed(blocks)                   if `hears_frees` is true: that many blocks were freed, and are available
 ///   line(), nanoseconds()           if `waits` is true: the threads that wait for a block, and how long a call without a
 ///                                   time waits
 ///   member()                        if `reclaims` is true: through which other pools ask this one. retry() is then called only
@@ -305,7 +307,7 @@ inline constexpr bool second_store_holds<P, Traits> = serving_store<typename P::
 ///   asked()                         if `hears_asks` is true: another pool asked this one to trim, which it does next
 ///   tell()                          if `tells_later` is true: called after that store was asked, with nothing held
 ///   next_chunk, acquire, release    the second growth and store, called under the growth guard like the first
-///   second_store                    optional: the store policy behind these, whose members are then asked for, too
+///   second_store                    optional: the store policy behind these, whose members are then also required
 template <class P>
 concept exhaustion_policy = policy_on<P, axis::exhaustion> && detail::says<P, exhaustion_traits> && requires {
   typename detail::template_name<P::template state>;

@@ -36,21 +36,22 @@ constexpr std::size_t room_under_cap(std::size_t total, std::size_t cap, std::si
 }
 }  // namespace detail
 
-// decides    every chunk holds the same number of blocks, up to an optional cap on the total, in blocks or bytes
+// decides    every chunk holds the same number of blocks, up to an optional cap in blocks or bytes
 // costs      a call to the store for every Blocks blocks
 // conflicts  bounded stores (static_array_store, buffer_store), which have one chunk
 // use when   memory must grow in even, predictable steps
 /// \tparam Blocks  in each chunk, at least 1
 /// \tparam Cap     blocks in all chunks together
-/// \tparam Bytes   bytes of all these blocks together, with what the other axes add to each; records of chunks not counted
+/// \tparam Bytes   bytes of all these blocks together, with what the other axes add to each. Records of chunks don't count
 template <std::size_t Blocks, std::size_t Cap = unlimited, std::size_t Bytes = unlimited>
 struct fixed_growth {
   using axis = tarn::axis::growth;
   static constexpr bool arguments_hold = Blocks != 0 && Cap != 0 && Bytes != 0;
   struct complaint {
-    static_assert(Blocks != 0, "tarn: [G1] fixed_growth<0>: chunks of no blocks; give at least 1");
+    static_assert(Blocks != 0, "tarn: [G1] fixed_growth<0> was given, but a chunk needs blocks; give at least 1");
     static_assert(Cap != 0 && Bytes != 0,
-                  "tarn: [G2] a growth policy with a cap of 0 blocks: the pool could never hand one out; give at least 1");
+                  "tarn: [G2] a growth policy was given a cap of 0 blocks, so the pool could never allocate one; give at least "
+                  "1");
   };
   static constexpr growth_traits traits{};
 
@@ -61,17 +62,18 @@ struct fixed_growth {
 };
 
 // decides    each chunk holds Factor times the blocks of the one before, from First up to Max: 64, 128, 256, … 4096, 4096 …
-// costs      a few calls to the store in all; unused memory, untouched: with a factor of 2, fewer blocks than are used and
-//            First together, and fewer than Max
+// costs      a few calls to the store in total; unused memory, untouched: with a factor of 2, fewer blocks than in use plus
+//            First, and fewer than Max
 // conflicts  bounded stores (static_array_store, buffer_store), which have one chunk
 // use when   nothing is known about the number of blocks (the default)
 /// \tparam First   blocks in the first chunk; natural: as many as fit into 4 KiB, at least 1
 /// \tparam Max     blocks in the largest chunk; natural: as many as fit into 4 MiB, at least 1
 /// \tparam Factor  from one chunk to the next, at least 2
 /// \tparam Cap     blocks in all chunks together
-/// \tparam Bytes   bytes of all these blocks together, with what the other axes add to each; records of chunks not counted
-/// If the store refuses a chunk, half of it is tried, down to the first one's size. A region larger than requested (page_store
-/// gives such) is used to the end, within the cap. A pool that has given all chunks back starts again with First.
+/// \tparam Bytes   bytes of all these blocks together, with what the other axes add to each. Records of chunks don't count
+/// If the store refuses a chunk, the pool requests half of it, down to the size of the first. A region larger than requested
+/// (page_store returns such regions) is used completely, within the cap. A pool that has returned all chunks starts again with
+/// First.
 template <std::size_t First = natural, std::size_t Max = natural, std::size_t Factor = 2, std::size_t Cap = unlimited,
           std::size_t Bytes = unlimited>
 struct geometric_growth {
@@ -81,9 +83,10 @@ struct geometric_growth {
     static_assert(Factor >= 2,
                   "tarn: [G3] geometric_growth with a factor under 2 doesn't grow; use fixed_growth<Blocks>, or a factor of 2");
     static_assert(Max == natural || First <= Max,
-                  "tarn: [G4] geometric_growth whose first chunk is larger than its largest; swap First and Max");
+                  "tarn: [G4] geometric_growth was given a first chunk that is larger than the largest; swap First and Max");
     static_assert(Cap != 0 && Bytes != 0,
-                  "tarn: [G2] a growth policy with a cap of 0 blocks: the pool could never hand one out; give at least 1");
+                  "tarn: [G2] a growth policy was given a cap of 0 blocks, so the pool could never allocate one; give at least "
+                  "1");
   };
   static constexpr growth_traits traits{};
 
@@ -104,11 +107,11 @@ struct geometric_growth {
 };
 
 // decides    one chunk of Blocks blocks, and never another
-// costs      nothing: the chunk's record lies in the pool itself, so the store's bytes are all blocks
-// conflicts  no_growth<> (no number) with a store that has no end
+// costs      nothing: the chunk's record is in the pool object, so all bytes from the store are blocks
+// conflicts  no_growth<> (no number) with an unbounded store
 // use when   the number of blocks is a hard limit; bounded stores imply it
-/// \tparam Blocks  in the one chunk; natural: as many as a bounded store has room for. A bounded store with less room gives
-///                 what it has
+/// \tparam Blocks  in the one chunk; natural: as many as a bounded store has room for. If a bounded store has less room, the
+///                 chunk has fewer blocks
 template <std::size_t Blocks = natural>
 struct no_growth {
   using axis = tarn::axis::growth;
@@ -129,15 +132,15 @@ enum class share : std::size_t {};
 template <std::size_t Percent>
 inline constexpr detail::share percent{Percent};
 
-// decides    maintain() keeps so many blocks ready that were never handed out, with their pages in memory; how large chunks
-//            are, another growth policy decides
-// costs      nothing for an allocation or a free; the memory of that many blocks, and at most a chunk more; a thread, or calls,
+// decides    maintain() keeps that many unused blocks ready, with their pages in memory; another growth policy decides how
+//            large chunks are
+// costs      nothing for an allocation or a free; the memory of that many blocks, plus at most one chunk; a thread, or calls,
 //            that keep up
-// conflicts  no_growth, which has one chunk; bounded stores (static_array_store, buffer_store), too
-// use when   an allocation may neither wait for the store nor fault on a fresh page
+// conflicts  no_growth and bounded stores (static_array_store, buffer_store), which have one chunk
+// use when   an allocation must neither wait for the store nor fault on a fresh page
 /// \tparam Blocks  that maintain() keeps ready, at least 1; or percent<1> to percent<99> of all blocks of the pool, at least 1
 /// \tparam Growth  how large each chunk is
-/// Where nobody calls maintain(), the pool grows as Growth says, and allocations get memory for threads' magazines, too.
+/// If maintain() is never called, the pool grows as Growth decides, and allocations also get the memory for threads' magazines.
 template <auto Blocks, class Growth = geometric_growth<>>
 class grow_ahead {
   using given = std::remove_const_t<decltype(Blocks)>;
@@ -172,11 +175,12 @@ class grow_ahead {
   static constexpr bool arguments_hold = is_number && may_grow() && inner_holds();
   struct complaint : decltype(inner_complaint())::type {
     static_assert(is_number,
-                  "tarn: [G5] grow_ahead was given no number of blocks, or a percentage that is none from 1 to 99, so there is "
-                  "nothing to keep ready, or all that there ever is; give at least 1 block, or percent<10>");
+                  "tarn: [G5] grow_ahead was given no number of blocks, 0 blocks, or a percentage that isn't from 1 to 99; "
+                  "give at least 1 block, or percent<10>");
     static_assert(!is_number || may_grow(),
-                  "tarn: [G6] grow_ahead was combined with no_growth, whose one chunk is all that there is, or with no growth "
-                  "policy; get that chunk with reserve(), or give geometric_growth<> or fixed_growth<Blocks>");
+                  "tarn: [G6] grow_ahead was combined with no_growth, which has only one chunk, or with a type that can't "
+                  "decide the size of chunks; get that chunk with reserve(), or give geometric_growth<> or "
+                  "fixed_growth<Blocks>");
   };
   static constexpr growth_traits traits = [] {
     growth_traits t;
@@ -201,14 +205,14 @@ class grow_ahead {
   TARN_NO_UNIQUE_ADDRESS Growth growth_{};
 };
 
-/// Everything that the pool uses of a growth policy besides its traits.
+/// Everything that the pool uses of a growth policy, in addition to its traits.
 ///   next_chunk(last, total, stride)   called with the pool's core guard held; pure. `last` and `total`: blocks in the newest
 ///                                     chunk and in all chunks; `stride` in bytes
 /// and, if it grows ahead:
-///   watermark(total)                  pure: how many blocks that were never handed out maintain() keeps, of so many in all
+///   watermark(total)                  pure: how many unused blocks maintain() keeps, of `total` in all
 ///   fill(start, bytes)                brings some pages of a chunk into memory without changing them; false: the system
-///                                     refused. Called with nothing held, perhaps by several threads, while others may use
-///                                     the chunk's blocks. `start`: of a page
+///                                     refused. Called with nothing held, maybe by several threads, while others use the
+///                                     chunk's blocks. `start`: of a page
 template <class P>
 concept growth_policy = policy_on<P, axis::growth> && std::default_initializable<P> &&
                         requires(const P& growth, std::size_t n) {

@@ -1,7 +1,7 @@
 // Axis locking: which threads may use the pool at the same time. A locking policy calls the free list, which is written for one
 // thread. Most policies differ only in their guards; they share direct_calls, which goes straight to the list.
 //
-// Here: locking_traits, no_locking, mutex_locking, interrupt_locking, locking_policy, shared_locking. In headers of their own:
+// Here: locking_traits, no_locking, mutex_locking, interrupt_locking, locking_policy, shared_locking. In separate headers:
 // thread_cached, lock_free, grouped_locking with group_guard, and the mutexes.
 #ifndef TARN_POLICIES_LOCKING_H_
 #define TARN_POLICIES_LOCKING_H_
@@ -23,28 +23,28 @@ namespace tarn {
 
 /// What a locking policy declares about itself.
 struct locking_traits {
-  bool may_return_chunks = true;  // no reader can still look into a chunk that was given back
+  bool may_return_chunks = true;  // no thread can still read a chunk that was returned to the store
   bool needs_identity = false;    // a static pool passes its tag on, as Traits::identity
   bool keeps_memory = false;      // its machinery needs memory from the store for itself
-  bool can_forget = false;        // forget_if_alone(): it gives up that memory, unless another thread has a part of it
+  bool can_forget = false;        // forget_if_alone(): it returns that memory, unless another thread uses a part of it
   bool keeps_blocks = false;      // threads keep free blocks that others can't reach
   bool own_free_list = false;     // the list only carves
   bool one_thread = false;        // nothing is locked: one thread owns the pool
   bool has_owner = false;         // owner(): the number of the thread that owns all pools of the policy
-  bool can_wait = false;          // a freed block is visible to every thread at once, so a thread can wait for one
+  bool can_wait = false;          // every thread can get a freed block immediately, so a thread can wait for one
   bool can_try = false;           // try_growth_guard(): a growth guard that doesn't wait, and converts to bool
-  bool has_tally = false;         // tally: how it counts blocks itself, instead of in a few cells
-  bool compares_and_swaps = false;  // it needs a processor that can
-  bool tag_comes_round = false;   // and is right only for interrupts of one core, which end before what they interrupt goes on
+  bool has_tally = false;         // tally: it counts blocks itself, instead of in a few cells
+  bool compares_and_swaps = false;  // it needs such a processor
+  bool tag_comes_round = false;   // and is correct only for interrupts of one core, which return first
   std::size_t most_blocks = unlimited;  // that it can tell apart
   bool ends_at_exit = false;      // it has a static object whose destructor runs at exit
 };
 
 namespace detail {
-/// The calls of every locking policy whose callers go straight to the list.
+/// The calls of every locking policy whose callers use the list directly.
 /// \tparam Guards  hot() and growth(), const: guards that the pool holds around a hit and around the store; if `can_try`,
-///                 try_growth(), which may be false; end(): the pool ends, or is as new. Optional: `again`, a growth_again,
-///                 and grows_here() if it is `told`
+///                 try_growth(), which may be false; end(): the pool is destroyed, or as new. Optional: `again`, a
+///                 growth_again, and grows_here() if it is `told`
 template <class Guards>
 class direct_calls {
  public:
@@ -97,7 +97,7 @@ class direct_calls {
     pool.chunks.adopt(fresh, pool.list);
   }
 
-  // Nothing lies in front of the list, and the policy keeps nothing for itself.
+  // There is no cache in front of the list, and the policy keeps nothing for itself.
   template <class Pool>
   TARN_STEP static void drain(Pool&) noexcept {}
   template <class Pool>
@@ -123,7 +123,7 @@ concept basic_lockable = std::default_initializable<M> && requires(M& m) {
   m.unlock();
 };
 
-/// Whether the target has what the mutex keeps apart.
+/// Whether the target has threads, if the mutex needs them.
 template <class M>
 inline constexpr bool locks_here = platform::system::has_threads;
 template <class M>
@@ -156,7 +156,7 @@ class mutex_pair : Member {
     self().admits(act);
     return typename store_mutex<Mutex>::guard(growth_);
   }
-  /// For work that isn't worth waiting for a store.
+  /// For work that doesn't justify waiting for a store.
   typename store_mutex<Mutex>::guard try_growth() const
     requires try_lockable<Mutex>
   {
@@ -182,7 +182,7 @@ class mutex_pair : Member {
   mutable store_mutex<Mutex> growth_;
 };
 
-/// Growth is masked, too: a handler that finds no block while the program is at the store can't wait for it.
+/// Growth is also masked, because a handler that finds no block while the program is at the store can't wait for it.
 template <class Mask>
 struct interrupt_guards {
   static constexpr bool can_try = false;
@@ -218,10 +218,10 @@ struct no_locking {
 
 // decides    every operation takes the pool's own mutex; growth takes a second one, so that other threads don't wait for the
 //            store
-// costs      a lock and an unlock for each operation: 2 ns a pair while the process has one thread, 9 ns with more, some 40 ns
+// costs      a lock and an unlock for each operation: 2 ns a pair while the process has one thread, 9 ns with more, about 40 ns
 //            when two threads contend (AMD EPYC)
 // conflicts  none
-// use when   several threads share a pool now and then
+// use when   several threads share a pool occasionally
 /// \tparam Mutex  any default-constructible BasicLockable; if it has a type `guard`, that is used to lock it
 template <class Mutex = mutex>
 struct mutex_locking {
@@ -230,11 +230,11 @@ struct mutex_locking {
   struct complaint {
     static_assert(arguments_hold || detail::basic_lockable<Mutex>,
                   "tarn: [L1] mutex_locking was given a type without lock() and unlock(), or without a default constructor; "
-                  "name a mutex, as tarn::mutex");
+                  "use a mutex, such as tarn::mutex");
     static_assert(!detail::basic_lockable<Mutex> || arguments_hold,
-                  "tarn: [Y3] one of tarn's mutexes was named, but this target has no threads that it could keep apart, and it "
-                  "keeps no interrupt out; write no_locking, interrupt_locking<> or a mutex of your own, or bring a platform "
-                  "header (docs/platforms.md)");
+                  "tarn: [Y3] one of tarn's mutexes was used, but this target has no threads, and the mutex doesn't stop "
+                  "interrupts; use no_locking, interrupt_locking<> or your own mutex, or provide a platform header "
+                  "(docs/platforms.md)");
   };
   static constexpr locking_traits traits{.can_wait = true, .can_try = detail::try_lockable<Mutex>};
   template <class T>
@@ -245,21 +245,20 @@ struct mutex_locking {
   using state = detail::direct_calls<detail::mutex_pair<Mutex, detail::fork_member_in<Traits>>>;
 };
 
-// decides    interrupts are masked during every operation, and before it continues what they were is restored
-// costs      three instructions, and interrupts wait for as long as an allocation or a free takes; while the pool grows, for
-//            the store, too
+// decides    interrupts are masked during every operation, and restored after it
+// costs      three instructions; interrupts wait while an allocation or a free runs, and for the store while the pool grows
 // conflicts  wait_for_block; threads on other cores
 // use when   an interrupt handler allocates or frees blocks of a pool that the program, or another handler, uses as well
-/// \tparam Mask  `save_and_mask()` masks what may interrupt the program, and returns how it was; `restore()` takes that. Both
-///               static, and noexcept. tarn::interrupt_mask exists on Cortex-M and RISC-V
+/// \tparam Mask  `save_and_mask()` masks what may interrupt the program, and returns the previous state; `restore()` takes it.
+///               Both static and noexcept. tarn::interrupt_mask exists on Cortex-M and RISC-V
 template <class Mask = interrupt_mask>
 struct interrupt_locking {
   using axis = tarn::axis::locking;
   static constexpr bool arguments_hold = detail::masks_interrupts<Mask>;
   struct complaint {
     static_assert(arguments_hold,
-                  "tarn: [L4] interrupt_locking was given no mask, or one without save_and_mask() and restore(), both "
-                  "noexcept, and tarn knows none for this target; name a type with these two static functions");
+                  "tarn: [L4] interrupt_locking was given a type that can't mask interrupts, or none, and tarn has none for "
+                  "this target; give a type with the static functions save_and_mask() and restore(), both noexcept");
   };
   static constexpr locking_traits traits{};
   template <class T>
@@ -309,19 +308,20 @@ concept locking_members =
            });
 }  // namespace detail
 
-/// Everything that the pool uses of a locking policy besides its traits.
-/// The machinery is `state<Traits>`. It is given the pool, of which it uses `list` and `chunks`, written for one thread.
+/// Everything that the pool uses of a locking policy, in addition to its traits.
+/// The machinery is `state<Traits>`. Its functions get the pool and use its `list` and `chunks`, which are written for one
+/// thread.
 ///   cell<T>                       a number that is safe for hooks to change where they run: plain, or atomic
 ///   per_chunk<Traits>             its column
 ///   hit_guard()                   held around pop, push, batches and hooks; may guard nothing
 ///   core_guard(), growth_guard()  held around list and chunks, and around the store. Order: growth_guard, then core_guard
 ///   pop(pool), pop_slow(pool)     a block, or null. pop(): none is ready; pop_slow(): none without a further chunk
 ///   push(pool, block), push_slow(pool, block)
-///                                 `full`: the slow half must take it; `surplus`: taken, and chunks may go back
+///                                 `full`: the slow path must take it; `surplus`: taken, and chunks may be returned
 ///   make_room(pool)               called after a push that returned `crowded`
 ///   pop_batch(pool, out, n), push_batch(pool, in, n)
-///                                 many at once; pop_batch returns how many it got
-///   drain(pool)                   gives back to the list those blocks in front of it that the calling thread can reach
+///                                 several blocks; pop_batch returns how many it got
+///   drain(pool)                   returns to the list the cached blocks that the calling thread can reach
 ///   drain_all(pool)               the same for all of them; no other thread uses the pool
 ///   shortage(pool, fresh)         bytes that the machinery needs to adopt a list of fresh chunks or, if null, to continue; 0:
 ///                                 none. Called with the growth guard held, until it is 0 or the store refuses
@@ -334,15 +334,16 @@ concept locking_members =
 ///   adopt(pool, chunk)            under the core guard: calls chunks.adopt(chunk, list), and records what the machinery must
 ///                                 know about a chunk. Not called if the blocks are an array in the pool and no axis has a
 ///                                 column
-///   forget_if_alone()             optional: what was supplied goes, if no other thread has a part of it. Called under the core
-///                                 guard when no chunk is left. Returns whether it went
-///   drop_all()                    every chunk goes, with what was supplied; no other thread uses the pool
-///   end()                         nothing outside the pool may refer to the machinery any more: the pool ends, or is as new
+///   forget_if_alone()             optional: drops what was supplied, if no other thread uses a part of it. Called under the
+///                                 core guard when no chunk is left. Returns whether it did
+///   drop_all()                    every chunk is returned, with what was supplied; no other thread uses the pool
+///   end()                         nothing outside the pool may refer to the machinery any more: the pool is destroyed, or as
+///                                 new
 /// Optional members:
 ///   implies                       the reuse policy that is its default
-///   tally                         counts blocks for a statistics policy: add(n), subtract(n); try_add() and
-///                                 try_subtract() for one block in a hit, which say whether they did; settle(), in_use(),
-///                                 peak(), allocations(). Without it a few cells do
+///   tally                         counts blocks for a statistics policy: add(n), subtract(n); try_add() and try_subtract() for
+///                                 one block in a hit, which return whether they did; settle(), in_use(), peak(),
+///                                 allocations(). Without it, a few cells are used
 template <class P>
 concept locking_policy = policy_on<P, axis::locking> && detail::says<P, locking_traits> && requires {
   typename detail::template_name<P::template cell>;

@@ -19,13 +19,13 @@ struct name_traits {
 struct pool_listing {
   const char* name = "";  // ends with a null; lives as long as the pool
   call_site where;        // the pool's declaration, if that is known
-  bool has_size = false;  // the registry adds the block size, as in "orders/64": the pool is one of several of this name
+  bool has_size = false;  // the registry adds the block size, as in "orders/64", because several pools have this name
 };
 
 // decides    the pool has no name, and isn't in the registry
 // costs      nothing
 // conflicts  none
-// use when   nobody looks at the pool from outside (the default)
+// use when   nothing inspects the pool from outside (the default)
 struct unnamed {
   using axis = tarn::axis::name;
   static constexpr name_traits traits{};
@@ -45,11 +45,11 @@ struct name_text {
   char text[N] = {};  // with the null
 };
 
-// decides    the pool has a name, which its type says, and is in the registry: tarn::snapshot() tells of it
-// costs      nothing on the hot path. 208 bytes in the pool object; a few instructions more wherever the pool grows or its
-//            front runs empty. Pools that differ in nothing but the name share their code
+// decides    the pool has a name, which is part of its type, and is in the registry, so tarn::snapshot() includes it
+// costs      nothing on the hot path. 208 bytes in the pool object; a few more instructions when the pool grows or its front
+//            runs empty. Pools that differ only in their names share their code
 // conflicts  none
-// use when   a program should show how its pools are
+// use when   a program should show the state of its pools
 /// \tparam Text  a string literal: 1 to 63 characters
 template <name_text Text>
 struct named {
@@ -57,7 +57,7 @@ struct named {
   static constexpr bool arguments_hold = sizeof Text.text > 1 && sizeof Text.text <= 64;
   struct complaint {
     static_assert(arguments_hold,
-                  "tarn: [A1] named with no text, or with more than 63 characters: the registry keeps no more; write a name of "
+                  "tarn: [A1] named was given no text, or more than the 63 characters that the registry keeps; write a name of "
                   "1 to 63 characters");
   };
   static constexpr name_traits traits{.is_listed = true};
@@ -65,10 +65,10 @@ struct named {
   static constexpr pool_listing listing() noexcept { return {Text.text, {}}; }
 };
 
-// decides    the pool has a name, which its constructor is given, and is in the registry: tarn::snapshot() tells of it
+// decides    the pool has a name, which its constructor is given, and is in the registry, so tarn::snapshot() includes it
 // costs      as named
-// conflicts  static pools, which are made before the program starts
-// use when   the name is known when the program runs: one pool for each connection, or of a type that a library chose
+// conflicts  static pools, which are created before the program starts
+// use when   the name is known only at run time: one pool for each connection, or a pool of a type that a library chose
 class run_time_name {
  public:
   using axis = tarn::axis::name;
@@ -84,9 +84,9 @@ class run_time_name {
   pool_listing its_;
 };
 
-/// Everything that the pool uses of a name policy besides its traits. It has no machinery of its own: listed pools that differ
-/// in nothing but the name share their code.
-///   listing()    if the pool is in the registry: its pool_listing. Asked when the pool is made
+/// Everything that the pool uses of a name policy, in addition to its traits. It has no machinery of its own, so listed pools
+/// that differ only in their names share their code.
+///   listing()    if the pool is in the registry: its pool_listing. Called when the pool is created
 template <class P>
 concept name_policy = policy_on<P, axis::name> && detail::says<P, name_traits> &&
                       detail::as_promised<P::traits.is_listed, requires(const P& policy) {

@@ -1,4 +1,4 @@
-// Axis retention: when a wholly empty chunk goes back to the store.
+// Axis retention: when an empty chunk goes back to the store.
 #ifndef TARN_POLICIES_RETENTION_H_
 #define TARN_POLICIES_RETENTION_H_
 
@@ -14,16 +14,16 @@ namespace tarn {
 
 /// What a retention policy declares about itself.
 struct retention_traits {
-  bool returns_chunks = false;  // it gives chunks back automatically
-  bool returns_pages = false;   // the same for pages of memory in a chunk; then also returns_chunks. most_idle(bytes): how many
-                                // bytes may be idle if so many are in use; advice: how pages go
+  bool returns_chunks = false;  // it returns chunks automatically
+  bool returns_pages = false;   // the same for pages of memory in a chunk; requires returns_chunks. most_idle(bytes): how many
+                                // bytes may be idle if `bytes` are in use; advice: how pages are freed
   bool tells_surplus = false;   // has_surplus(): whether too many are free now, for maintain()
 };
 
-// decides    a chunk never goes back while the pool lives, unless trim() or release() is called
+// decides    a chunk never goes back while the pool exists, unless trim() or release() is called
 // costs      nothing
 // conflicts  none
-// use when   the peak recurs, or memory is not shared with anything (the default)
+// use when   the peak recurs, or nothing else needs the memory (the default)
 struct keep_chunks {
   using axis = tarn::axis::retention;
   static constexpr retention_traits traits{};
@@ -36,13 +36,13 @@ struct keep_chunks {
   };
 };
 
-// decides    a chunk goes back to the store as soon as it and High others are wholly free; Low of them then stay
+// decides    when more than High chunks are empty, chunks go back to the store until Low empty ones are left
 // costs      nothing for an allocation or a free; it implies page_local_reuse, which sees which chunks are empty
 // conflicts  reuse policies that don't see empty chunks; lock_free, whose readers may still read a chunk
-// use when   peaks aren't typical, and other code needs the memory
-/// \tparam Low   empty chunks that stay when some go back
-/// \tparam High  empty chunks that there may be before some go back, at least Low: a load that goes up and down by less than
-///               High - Low chunks doesn't reach the store
+// use when   peaks are rare, and other code needs the memory
+/// \tparam Low   empty chunks that stay when others go back
+/// \tparam High  the most empty chunks before some go back, at least Low. A load that varies by less than High - Low chunks
+///               never calls the store
 template <std::size_t Low = 1, std::size_t High = 4>
 struct return_empty_chunks {
   using axis = tarn::axis::retention;
@@ -50,7 +50,7 @@ struct return_empty_chunks {
   static constexpr bool arguments_hold = Low <= High;
   struct complaint {
     static_assert(arguments_hold,
-                  "tarn: [K1] return_empty_chunks<Low, High> with more chunks that stay than there may be; swap them");
+                  "tarn: [K1] return_empty_chunks<Low, High> was given a Low that is greater than High; swap them");
   };
   static constexpr retention_traits traits{.returns_chunks = true, .tells_surplus = true};
 
@@ -69,15 +69,15 @@ struct return_empty_chunks {
   };
 };
 
-// decides    pages of memory in which no block is in use go back to the system, although others of their chunk are in use, as
-//            soon as more is idle than KeepPercent of what is in use; wholly free chunks go back to the store then
-// costs      nothing for an allocation or a free; it implies page_local_reuse, and adds two bits and a little for each block. A
-//            page that is used again is a page fault: a load that swings needs trim() or maintain(), not this
-// conflicts  stores whose pages can't go or aren't the system's; reuse policies that don't see empty chunks; lock_free
+// decides    pages of memory without a block in use go back to the system, although their chunk is in use, as soon as more than
+//            KeepPercent of the memory in use is idle. Empty chunks then go back to the store
+// costs      nothing for an allocation or a free; it implies page_local_reuse, and adds a little over two bits for each block.
+//            A page that is used again is a page fault, so a load that varies needs trim() or maintain(), not this
+// conflicts  stores whose pages can't be freed or aren't the system's; reuse policies that don't see empty chunks; lock_free
 // use when   a pool shrinks to a part of its peak and other code needs the memory
 /// \tparam KeepPercent  how much may be idle, in percent of the bytes of blocks in use; then half of that stays
 /// \tparam KeepBytes    how much may be idle in any case, in bytes
-/// \tparam Advice       whether the pages leave at once, or when the system needs them
+/// \tparam Advice       whether the pages are freed immediately, or when the system needs them
 template <std::size_t KeepPercent = 25, std::size_t KeepBytes = 1024 * 1024, page_advice Advice = page_advice::discard>
 struct return_empty_pages {
   using axis = tarn::axis::retention;
@@ -90,20 +90,20 @@ struct return_empty_pages {
     return detail::larger(in_use / 100 * KeepPercent, KeepBytes);
   }
 
-  // Counts chunks, for a pool whose checking policy needs its pages.
+  // Counts chunks, for a pool whose checking policy needs the pages.
   struct state : return_empty_chunks<>::state {
     constexpr explicit state(const return_empty_pages&) noexcept : return_empty_chunks<>::state(return_empty_chunks<>()) {}
   };
 };
 
-/// Everything that the pool uses of a retention policy besides its traits.
+/// Everything that the pool uses of a retention policy, in addition to its traits.
 /// The machinery is `state`, made from the policy, called with the core guard held.
-///   emptied(), reused()  a chunk became wholly free, or is used again; emptied() returns `surplus` when too many are free
-///   keep()               how many empty chunks stay when a surplus is given back
+///   emptied(), reused()  a chunk became empty, or is used again; emptied() returns `surplus` when too many are empty
+///   keep()               how many empty chunks stay when a surplus is returned
 ///   has_surplus()        if it tells a surplus: whether too many are free now
 /// and, if it returns pages:
-///   most_idle(bytes)     how many bytes of free blocks may be idle if blocks of so many bytes are in use
-///   advice               how pages go
+///   most_idle(bytes)     how many bytes of free blocks may be idle if blocks of `bytes` bytes are in use
+///   advice               how pages are freed
 template <class P>
 concept retention_policy = policy_on<P, axis::retention> && requires {
   requires std::same_as<decltype(P::traits), const retention_traits>;

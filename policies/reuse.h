@@ -1,6 +1,6 @@
-// Axis reuse: which free block is handed out next, and where free blocks are kept.
+// Axis reuse: which free block is allocated next, and where free blocks are kept.
 //
-// Here: reuse_traits, lifo_reuse, reuse_policy. In headers of their own: batch_reuse, page_local_reuse.
+// Here: reuse_traits, lifo_reuse, reuse_policy. In separate headers: batch_reuse, page_local_reuse.
 #ifndef TARN_POLICIES_REUSE_H_
 #define TARN_POLICIES_REUSE_H_
 
@@ -20,25 +20,25 @@ struct reuse_traits {
   std::size_t min_alignment = 1;   // the alignment of those bytes
   bool finds_chunks = false;       // it looks up the chunk of a block
   bool needs_chunks = true;        // adopted() informs the list of each chunk; false: the list only carves
-  bool sees_empty_chunks = false;  // it tells `chunks` when a chunk becomes wholly free, with chunk_emptied(), and when it is
-                                   // used again, with chunk_reused()
-  bool keeps_bitmaps = false;      // its column has `bitmap`, a block_bitmap, which names every free block after settle()
-  bool drops_null = false;         // push() and push_batch() accept null, which its slow half drops: a free needn't ask
+  bool sees_empty_chunks = false;  // it calls `chunks` when a chunk becomes empty, chunk_emptied(), and when it is used again,
+                                   // chunk_reused()
+  bool keeps_bitmaps = false;      // its column has `bitmap`, a block_bitmap, which lists every free block after settle()
+  bool drops_null = false;         // push() and push_batch() accept null, which its slow path drops, so a free needn't test
 };
 
 /// The parameter of every reuse policy: when a block's cache line is prefetched.
 enum class prefetch {
   none,         // tight pairs on few blocks: 0.53 instead of 0.62 ns
   on_allocate,  // the user is about to write the block: churn over 100,000 blocks 5.9 to 3.5 ns
-  on_free,      // for types whose destructors write into objects that have gone cold: 7.4 to 4.5 ns; otherwise slower
+  on_free,      // for types whose destructors write into cold objects: 7.4 to 4.5 ns; otherwise slower
 };
 
-// decides    the block freed last is handed out first: one list, linked through the free blocks
-// costs      the smallest of all: 6 instructions to allocate a block, 6 to free it, 8 bytes of state. After frees in random
-//            order every allocation waits for memory, since the address of the next block is stored inside this one
+// decides    the block freed last is allocated first: one list, linked through the free blocks
+// costs      less than all others: 6 instructions to allocate a block, 6 to free it, 8 bytes of state. After frees in random
+//            order every allocation waits for memory, because the address of the next block is stored in this one
 // conflicts  none; blocks under 8 bytes take 8
 // use when   blocks are smaller than 16 bytes, or few: the default for those, and for bounded stores
-/// \tparam Prefetch  on_allocate prefetches the block after the one handed out, on_free the one given back
+/// \tparam Prefetch  on_allocate prefetches the block after the allocated one, on_free the freed one
 template <prefetch Prefetch = prefetch::none>
 struct lifo_reuse {
   using axis = tarn::axis::reuse;
@@ -83,7 +83,7 @@ struct lifo_reuse {
       return got + chunks.carve(out + got, n - got);
     }
     detail::status push_batch(chunks_type& chunks, void* const* in, std::size_t n) noexcept {
-      while (n != 0) push(chunks, in[--n]);  // the first of the batch is handed out first
+      while (n != 0) push(chunks, in[--n]);  // the first of the batch is allocated first
       return detail::status::done;
     }
 
@@ -105,7 +105,7 @@ struct lifo_reuse {
     {
       return chunks.carved();
     }
-    /// Looks at every free block. One whose link was written over ends the list, and may make a ring of it.
+    /// Visits every free block. An overwritten link ends the list, or may make it circular.
     std::size_t in_front(const chunks_type& chunks) const noexcept
       requires(Traits::is_listed)
     {
@@ -121,8 +121,8 @@ struct lifo_reuse {
       return below == nullptr || words(chunks).trusts(below) ? below : nullptr;
     }
 
-    /// Carves several blocks at once, at most the next KiB: linking them costs less than coming here for each. A million of 16
-    /// bytes, growth included: 1.45 to 1.10 of the time of a list written by hand.
+    /// Carves several blocks, at most the next KiB, because linking them costs less than a call for each. A million of 16
+    /// bytes, with growth: 1.45 to 1.10 times a handwritten list.
     void* carve(chunks_type& chunks) noexcept {
       if constexpr (Traits::in_place) {
         return chunks.carve();  // firmware: saves 36 bytes of code
@@ -167,29 +167,30 @@ concept reuse_members = requires(typename P::template list<Traits>& list, typena
 }) && std::default_initializable<typename P::template list<Traits>>;
 }  // namespace detail
 
-/// Everything that the pool uses of a reuse policy besides its traits.
+/// Everything that the pool uses of a reuse policy, in addition to its traits.
 /// The machinery is `list<Traits>`, called with the core guard held.
 ///   per_chunk<Traits>            its column: column_bytes(blocks, geometry), open(column, blocks, geometry)
 ///   pop(chunks)                  one branch; null: none is ready
-///   pop_slow(chunks)             refills or carves; null: a chunk is needed. Tries again first: another thread may have
-///                                refilled
+///   pop_slow(chunks)             refills or carves; null: a chunk is needed. First tries again, because another thread may
+///                                have refilled
 ///   push(chunks, block)          takes it; `crowded`: make_room(chunks) must follow, which returns `done` or `surplus`
-///   pop_batch, push_batch        the first block of a batch that was given back is handed out first
-///   adopted(chunk)               a chunk was added, or stayed when others went or when all blocks became free
+///   pop_batch, push_batch        the first block of a freed batch is allocated first
+///   adopted(chunk)               a chunk was added, or stayed when others were returned or all blocks became free
 ///   is_empty()                   optional: whether it has no free block, so that drain() need not be called; O(1)
-///   gone(chunk)                  optional: a chunk goes while the list is drained; returns whether adopted() must name others
-///   rest(chunks), is_at_rest()   optional: a trim ends; whether what is free is still the same
-///   drain(chunks, take)          calls take(block) for every free block, the next to be handed out first; the list is then as
-///                                new, and columns may go
+///   gone(chunk)                  optional: a chunk is returned while the list is drained; returns whether adopted() must be
+///                                called for others
+///   rest(chunks), is_at_rest()   optional: a trim is over; whether the free blocks are still the same
+///   drain(chunks, take)          calls take(block) for every free block, starting with the next to be allocated; the list is
+///                                then as new, and columns may be freed
 ///   restore(chunks, block)       takes back a drained block whose chunk stays
-///   forget()                     drops every free block untouched: all chunks go
+///   forget()                     drops every free block untouched, because all chunks are returned
 /// and, if the pool is in the registry:
-///   outside(chunks)              blocks that are in use or at the front; O(1). Front: where a free block is found, or goes, by
-///                                pop and push alone
+///   outside(chunks)              blocks that are in use or at the front; O(1). Front: the cache that pop and push alone use
 ///   in_front(chunks)             blocks at the front
 /// and, if it sees empty chunks:
-///   settle(chunks)               counts everything that is free, so that every chunk that can be empty is
-///   empty_chunks()               how many chunks are wholly free
+///   settle(chunks)               moves every free block to its chunk, so that every chunk without a block in use counts as
+///                                empty
+///   empty_chunks()               how many chunks are empty
 ///   take_empty()                 removes and returns one of them
 ///   front_capacity(chunks)       how many blocks may wait in one place in front of the list, so that chunks can become empty
 template <class P>

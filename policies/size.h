@@ -1,4 +1,4 @@
-// Axis size: how large a block is, and how it is aligned. Every pool names one of these policies.
+// Axis size: how large a block is, and how it is aligned. Every pool needs one of these policies.
 #ifndef TARN_POLICIES_SIZE_H_
 #define TARN_POLICIES_SIZE_H_
 
@@ -16,8 +16,8 @@ namespace tarn {
 
 /// What a size policy declares about itself.
 struct size_traits {
-  bool at_run_time = false;    // bytes() and alignment() are known when the pool is made, not when it is compiled
-  bool holds_objects = false;  // the blocks hold objects that will be walked through: chunks have a bit for each block
+  bool at_run_time = false;    // bytes() and alignment() are known when the pool is created, not when it is compiled
+  bool holds_objects = false;  // the blocks hold objects that can be iterated over, so chunks have a bit for each block
 };
 
 // decides    blocks of a size and alignment given to the pool's constructor
@@ -32,17 +32,17 @@ class dynamic_size {
 
   /// \param bytes      block size in bytes, at least 1
   /// \param alignment  in bytes, a power of two; natural: the largest that divides `bytes`, up to that of std::max_align_t
-  /// Throws: std::invalid_argument if the two make no valid block (a build without exceptions aborts).
+  /// Throws: std::invalid_argument if the two aren't valid for a block (a build without exceptions aborts).
   constexpr explicit dynamic_size(std::size_t bytes, std::size_t alignment = natural)
       : bytes_(bytes), alignment_(alignment == natural ? detail::natural_alignment(bytes) : alignment) {
     if (bytes_ == 0) detail::throw_invalid_argument("tarn: dynamic_size: a block of zero bytes; give at least 1");
     if (!detail::is_power_of_two(alignment_))
-      detail::throw_invalid_argument("tarn: dynamic_size: an alignment that is no power of two");
+      detail::throw_invalid_argument("tarn: dynamic_size: an alignment that isn't a power of two");
     if (bytes_ > detail::size_limit || alignment_ > detail::size_limit)
       detail::throw_invalid_argument("tarn: dynamic_size: a block larger than an address space");
   }
 
-  /// Return what it was made with, in bytes.
+  /// Return the constructor's arguments, in bytes.
   constexpr std::size_t bytes() const noexcept { return bytes_; }
   constexpr std::size_t alignment() const noexcept { return alignment_; }
 
@@ -54,7 +54,7 @@ class dynamic_size {
 // decides    blocks of Bytes bytes, aligned to Align, both fixed at compile time
 // costs      nothing
 // conflicts  none
-// use when   the size is known, which is nearly always; size_of<T> says it for a type
+// use when   the size is known at compile time (nearly always); size_of<T> takes it from a type
 /// \tparam Bytes  block size in bytes, at least 1
 /// \tparam Align  a power of two; natural: the largest that divides Bytes, up to that of std::max_align_t
 template <std::size_t Bytes, std::size_t Align = natural>
@@ -67,7 +67,7 @@ struct static_size {
     return Align == natural ? detail::natural_alignment(Bytes) : Align;
   }
 
-  /// The spelling that every equal layout shares, so that they share one instantiation too.
+  /// The same type for all equal layouts, so that they share one instantiation.
   using canonical = static_size<Bytes, alignment()>;
 };
 
@@ -75,7 +75,7 @@ struct static_size {
 // costs      nothing; types of equal size and alignment share one instantiation of the pool
 // conflicts  none
 // use when   the blocks are for one type
-/// \tparam T  an object type that is complete where the pool is named
+/// \tparam T  an object type that is complete where the pool is used
 template <class T>
 struct size_of {
   using axis = tarn::axis::size;
@@ -87,10 +87,10 @@ struct size_of {
   struct complaint {
     static_assert(is_object,
                   "tarn: [S1] size_of<T> was given a reference, a function, void or an array without a bound, which have no "
-                  "size; name an object type, or use static_size<Bytes>");
+                  "size; give an object type, or use static_size<Bytes>");
     static_assert(is_complete,
                   "tarn: [S2] size_of<T> was given a type that is only declared here, so its size is unknown; include its "
-                  "definition before the pool is named, or use static_size<Bytes>");
+                  "definition first, or use static_size<Bytes>");
   };
 
   /// Return the size and the alignment of a T in bytes.
@@ -107,7 +107,8 @@ struct size_of {
 
 // decides    blocks of many sizes, by class: Smallest, 2, 3 … 8 times Smallest, then four classes per doubling, up to
 //            Largest
-// costs      a few instructions to find a class; a block is less than Smallest bytes, or a quarter, larger than requested
+// costs      a few instructions to find a class; a block is larger than requested by less than Smallest bytes, or by less than
+//            a quarter
 // conflicts  pool and anything else with one block size; use size_class_pool
 // use when   sizes are known only at run time (the default of size_class_pool)
 /// \tparam Smallest  bytes in the smallest class, a power of two, at least 16
@@ -142,8 +143,8 @@ struct geometric_classes {
   struct complaint {
     static_assert(
         arguments_hold,
-        "tarn: [S3] geometric_classes whose smallest class is no power of two from 16 up, or whose largest is no class; "
-        "take 16, 32 ... for the one and a power of two for the other");
+        "tarn: [S3] geometric_classes was given a smallest class that isn't a power of two of at least 16, or a largest that "
+        "isn't a class; give 16, 32 ... as the smallest and a power of two as the largest");
   };
 };
 
@@ -158,7 +159,7 @@ struct listed_classes {
   static constexpr std::size_t count = sizeof...(Bytes);
 
  private:
-  static constexpr std::size_t classes[count + 1]{Bytes...};  // an array of none isn't C++
+  static constexpr std::size_t classes[count + 1]{Bytes...};  // C++ has no empty arrays
   static constexpr bool ascends() noexcept {
     for (std::size_t i = 1; i < count; ++i)
       if (classes[i - 1] >= classes[i]) return false;
@@ -170,8 +171,8 @@ struct listed_classes {
   struct complaint {
     static_assert(
         arguments_hold,
-        "tarn: [S4] listed_classes whose sizes don't ascend, or that lists none, or a size of zero; write each size once, "
-        "the smallest first: listed_classes<24, 40, 96>");
+        "tarn: [S4] listed_classes was given no sizes, a size of zero, or sizes that don't ascend; write each size once, the "
+        "smallest first: listed_classes<24, 40, 96>");
   };
   static constexpr std::size_t largest = arguments_hold ? classes[count - 1] : 0;
 
@@ -189,7 +190,7 @@ struct listed_classes {
   static constexpr std::size_t size(std::size_t i) noexcept { return classes[i]; }
 };
 
-/// Everything that the pool uses of a size policy besides its traits.
+/// Everything that the pool uses of a size policy, in addition to its traits.
 /// `bytes()` and `alignment()` are static constants unless its traits say at_run_time.
 template <class P>
 concept size_policy = policy_on<P, axis::size> && requires(const P& size) {

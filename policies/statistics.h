@@ -1,7 +1,7 @@
 // Axis statistics: what is counted.
 //
-// Here: statistics_traits, trace_event, no_statistics, counting_statistics, statistics_policy. In a header of its own:
-// tracing_statistics, which tells others of each event.
+// Here: statistics_traits, trace_event, no_statistics, counting_statistics, statistics_policy. In a separate header:
+// tracing_statistics, which reports each event.
 #ifndef TARN_POLICIES_STATISTICS_H_
 #define TARN_POLICIES_STATISTICS_H_
 
@@ -17,35 +17,35 @@ namespace tarn {
 /// What a statistics policy declares about itself.
 struct statistics_traits {
   bool counts = false;         // read(): what statistics() of the pool returns
-  bool hears_blocks = true;    // on_allocate() and on_deallocate() do something
-  bool can_try = false;        // try_on_allocate(), try_on_deallocate(): whether a hit was counted; if not, the others do
+  bool hears_blocks = true;    // on_allocate() and on_deallocate() have an effect
+  bool can_try = false;        // try_on_allocate(), try_on_deallocate(): whether a hit was counted; if not, the others count it
   bool hears_release = false;  // on_release(): all blocks are released, including those in use
   bool hears_events = false;   // on_event(): each block and chunk with its address, refusals, and the release of all blocks
 };
 
 /// What happened in a pool.
 enum class trace_kind : unsigned char {
-  allocate = 1,  // a block was handed out
-  free = 2,  // a block was given back; told before another call can be handed it
-  grow = 3,  // a chunk became the pool's
+  allocate = 1,  // a block was allocated
+  free = 2,  // a block was freed; reported before another call can allocate it
+  grow = 3,  // the pool got a chunk
   give_back = 4,  // a chunk goes back to the store
-  refuse = 5,  // an allocation failed: the pool is exhausted. A batch, or a reservation, that falls short fails once
-  release = 6,  // all blocks of the pool are free: release(), the clear() of an object pool, or the pool's end
+  refuse = 5,  // an allocation failed: the pool is exhausted. An incomplete batch or reservation counts once
+  release = 6,  // all blocks of the pool are free: release(), the clear() of an object pool, or the pool's destructor
 };
 
 /// One event of a pool.
 struct trace_event {
   trace_kind kind;  // what happened
-  const void* pool;  // what a report of misuse names, too: it tells pools apart
+  const void* pool;  // identifies the pool, as in a report of misuse
   const void* address;  // of the block or the chunk; null for refuse and release
-  std::size_t bytes;  // of the block: its block_size(), for refuse too; of the chunk as the store gave it; 0 for release
+  std::size_t bytes;  // of the block: its block_size(), also for refuse; of the chunk as the store returned it; 0 for release
 };
 
-/// What a pool with counting_statistics has counted since it was made.
+/// What a pool with counting_statistics has counted since it was created.
 struct pool_counts {
-  std::size_t in_use = 0;  // blocks that were handed out and not given back
-  std::size_t peak = 0;  // the most blocks that were in use at once
-  std::size_t allocations = 0;  // blocks that were ever handed out
+  std::size_t in_use = 0;  // blocks that were allocated and not freed
+  std::size_t peak = 0;  // the most blocks that were in use at the same time
+  std::size_t allocations = 0;  // all blocks that were ever allocated
   std::size_t chunks = 0;  // that the pool holds
   std::size_t bytes = 0;  // in those chunks, as the store gave them
 };
@@ -71,7 +71,7 @@ class shared_cell {
   atomic_word<T> value_;
 };
 
-/// Raises a number to at least `value`, whether only one thread at a time changes it or several do.
+/// Raises a number to at least `value`, whether one thread at a time changes it or several.
 template <class T>
 constexpr void raise(T& cell, T value) noexcept {
   if (cell < value) cell = value;
@@ -120,7 +120,7 @@ struct tally_of<Locking, true> {
 // decides    nothing is counted
 // costs      nothing; one counter in memory makes a pair of calls take 2.5 times as long
 // conflicts  none
-// use when   the figures are not needed (the default)
+// use when   the figures aren't needed (the default)
 struct no_statistics {
   using axis = tarn::axis::statistics;
   static constexpr statistics_traits traits{.hears_blocks = false};
@@ -137,7 +137,7 @@ struct no_statistics {
 };
 
 // decides    blocks in use, their peak, allocations, chunks and their bytes are counted
-// costs      five counters in the pool; a pair of calls takes about 2.5 times as long, under thread_cached 0.7 ns longer
+// costs      five counters in the pool; a pair of calls takes about 2.5 times as long, with thread_cached 0.7 ns longer
 // conflicts  none
 // use when   a pool must be sized, monitored or accounted for
 struct counting_statistics {
@@ -198,19 +198,20 @@ concept statistics_members = requires(typename P::template state<Traits>& state,
                              }> && std::constructible_from<typename P::template state<Traits>, const P&>;
 }  // namespace detail
 
-/// Everything that the pool uses of a statistics policy besides its traits.
+/// Everything that the pool uses of a statistics policy, in addition to its traits.
 /// The machinery is `state<Traits>`, made from the policy. Its counters are cells of the locking policy, atomic if hooks run
 /// outside every lock; those of blocks are Traits::tally.
 ///   on_allocate(blocks), on_deallocate(blocks)    called under the hit guard; for a sampled block, under the core guard
 ///   on_chunk(bytes), off_chunk(bytes)             a chunk was added or removed; called under the core guard. If the blocks
 ///                                                 are an array in the pool, only if the policy counts
 /// Optional members:
-///   try_on_allocate(), try_on_deallocate()        called instead for one block in a hit, which needs no stack where they call
-///                                                 nothing. False: nothing was counted, and the other is called
+///   try_on_allocate(), try_on_deallocate()        called first for one block in a hit, which needs no stack if they call
+///                                                 nothing. False: nothing was counted, so the other is called
 ///   on_release()                                  all blocks are released, including those in use; called under the core
 ///                                                 guard, before the chunks go
-///   on_event(trace_event)                         called besides these, and for refusals; see trace_kind. A block's under the
-///                                                 hit guard, before it can be handed out again; a chunk's under the core guard
+///   on_event(trace_event)                         called in addition, and for refusals; see trace_kind. For a block under the
+///                                                 hit guard, before it can be allocated again; for a chunk under the core
+///                                                 guard
 template <class P>
 concept statistics_policy = policy_on<P, axis::statistics> && detail::says<P, statistics_traits> && requires {
   typename detail::template_name<P::template state>;

@@ -26,18 +26,18 @@ struct store_traits {
                                    // record and no store
   bool zeroed = false;             // its regions are all zero
   bool reports_pages = false;      // report(): the page_report of its pages
-  bool can_discard = false;        // discard(runs, n, how): gives back the pages of runs inside its regions (page_advice)
-  bool own_apart = false;          // acquire_own() and release_own(): memory that a pool needs for itself isn't like its chunks
-  bool has_end = false;            // end(): called when the pool ends, after all regions were given back
+  bool can_discard = false;        // discard(runs, n, how): frees the pages of runs inside its regions (page_advice)
+  bool own_apart = false;          // acquire_own() and release_own(): a pool's memory for itself is kept apart
+  bool has_end = false;            // end(): called when the pool is destroyed, after all regions were returned
   bool rounds_up = false;          // rounded_up(bytes, alignment): the bytes that acquire() would give, if it gives any
-  bool has_best_size = false;      // best_size(bytes, alignment), static: a size near that which the store serves best
-  std::size_t cheap_alignment = 0;  // if not 0: small regions aligned to more cost it much time. For blocks that need more, up
+  bool has_best_size = false;      // best_size(bytes, alignment), static: a nearby size that the store serves best
+  std::size_t cheap_alignment = 0;  // if not 0: small regions with a higher alignment are slow. For blocks that need more, up
                                     // to a cache line, a pool requests this, and aligns the first itself
   bool tells_later = false;        // tell(): called after acquire() was, at the end of the pool's operation, with nothing held
 
-  /// Returns what a store over this one declares: the same, except that each region goes through that store, by acquire(), and
-  /// that pages don't go back inside regions. That store may have done something to them that would be lost, such as a lock or
-  /// a device that writes there: if it hasn't, it sets can_discard to the inner one's.
+  /// Returns the traits of a store over this one. They are the same, except that each region goes through that store, by
+  /// acquire(), and that pages inside regions aren't freed. That store may have done something to them that would be lost, such
+  /// as locking them or letting a device write there; if it hasn't, it sets can_discard to the inner one's.
   constexpr store_traits wrapped() const noexcept {
     store_traits all = *this;
     all.in_place = false;
@@ -48,24 +48,24 @@ struct store_traits {
 };
 
 // decides    the pool's one chunk is a span of bytes that the caller owns
-// costs      nothing: no record is kept in the span, so it is all blocks (with fall_back_to, it has a record)
+// costs      nothing: the span contains only blocks (and a record, with fall_back_to)
 // conflicts  growth policies of several chunks
-// use when   memory is set aside elsewhere: a linker section, a mapping (of one process), a buffer on the stack
+// use when   memory is reserved elsewhere: a linker section, a mapping (of one process), a buffer on the stack
 class buffer_store {
  public:
   using axis = tarn::axis::store;
   using implies = no_growth<>;
   static constexpr store_traits traits{.bounded = true, .has_end = true};
 
-  /// \param bytes  must outlive the pool, and belong to no other. Its start is rounded up to the block's alignment; a span too
-  ///               small for a block makes a pool that is exhausted from the start
+  /// \param bytes  must outlive the pool, and belong to no other. Its start is rounded up to the block's alignment; a pool over
+  ///               a span that is too small for a block is exhausted from the start
   constexpr explicit buffer_store(span<std::byte> bytes) noexcept : bytes_(bytes) {}
-  /// The same bytes by another name: an array, a span or a vector of unsigned char or char.
+  /// The same for an array, a span or a vector of unsigned char or char.
   template <class Bytes>
     requires(std::is_convertible_v<Bytes, span<unsigned char>> || std::is_convertible_v<Bytes, span<char>>)
   explicit buffer_store(Bytes&& bytes) noexcept : bytes_(renamed(span<character_of<Bytes>>(bytes))) {}
 
-  /// Returns the bytes that it was made with.
+  /// Returns the constructor's argument.
   constexpr span<std::byte> bytes() const noexcept { return bytes_; }
 
   template <class Traits>
@@ -213,18 +213,17 @@ struct heap_store {
   static constexpr std::size_t added = 3 * detail::cache_line;  // at least as much as heaps add to a region, and to align it
 };
 
-// decides    the pool's one chunk of Blocks blocks lies inside the pool object: no heap at all
-// costs      the pool object is as large as its blocks and two words; 105 bytes of code if no other policy is named (x86-64,
-//            -Os)
+// decides    the pool's one chunk of Blocks blocks is inside the pool object, so no heap is used
+// costs      the pool object is as large as its blocks and two words; 105 bytes of code without other policies (x86-64, -Os)
 // conflicts  dynamic_size; growth policies of several chunks
-// use when   there is no heap, or none may be used: firmware, audio, a pool on the stack
+// use when   there is no heap, or it must not be used: firmware, audio, a pool on the stack
 /// \tparam Blocks  in the array, at least 1; the pool hands out exactly that many
 template <std::size_t Blocks>
 struct static_array_store {
   using axis = tarn::axis::store;
   static constexpr bool arguments_hold = Blocks != 0;
   struct complaint {
-    static_assert(arguments_hold, "tarn: [T1] static_array_store<0>: an array of no blocks; give at least 1");
+    static_assert(arguments_hold, "tarn: [T1] static_array_store<0> was given, but the array needs blocks; give at least 1");
   };
   using implies = no_growth<Blocks>;
   static constexpr store_traits traits{.bounded = true, .sized_by_geometry = true, .in_place = true, .has_end = true};
@@ -236,13 +235,13 @@ struct static_array_store {
     static constexpr typename Traits::geometry geometry{};
     static constexpr std::size_t wanted = Traits::layout::bytes(Blocks, geometry);
     static constexpr std::size_t in_front = Traits::bytes_in_front_of_array();
-    // As a chunk: to pages, where those go back, though not these. Columns may have words of 64 bits, also where a pointer has
-    // 32; behind a pool's own words there are none.
+    // Aligned as a chunk is: to pages if the policy returns pages (it doesn't return these). Columns may have words of 64 bits,
+    // even if a pointer has 32; there are none after a pool's own words.
     static constexpr std::size_t aligned_to =
         in_front == 0 ? detail::larger(Traits::chunk_alignment(geometry), alignof(std::uint64_t)) : geometry.chunk_alignment();
     static constexpr std::size_t gap = detail::round_up(in_front, aligned_to) - in_front;
-    // Aligned to more than a page, the object would be padded up to three times. So where a chunk is asked for, its place is
-    // found when the program runs.
+    // If it were aligned to more than a page, the object would be padded up to three times. So the place of a chunk is computed
+    // at run time.
     static constexpr bool floats = in_front == 0 && aligned_to > 4096 && !Traits::in_place;
     static constexpr std::size_t own_alignment = floats         ? alignof(std::uint64_t)
                                                  : in_front == 0 ? aligned_to
@@ -262,8 +261,8 @@ struct static_array_store {
       else return gap;
     }
 
-    // Starts as `none`: a constant that takes no space in the executable. What aligns it behind the pool's own words is part of
-    // it: were it aligned as a whole, they would be padded twice.
+    // Starts as `none`: a constant that takes no space in the executable. The padding that aligns it after the pool's own words
+    // is part of it, because if it were aligned as a whole, they would be padded twice.
     union storage {
       std::byte none;
       alignas(own_alignment) std::byte bytes[gap + size + slack];
@@ -280,7 +279,7 @@ struct static_array_store {
 
    public:
     constexpr explicit source(const static_array_store&) noexcept {}
-    /// The array lies beside a static pool. \tparam Which  of its stores
+    /// The array is outside a static pool's object. \tparam Which  of its stores
     template <int Which, class Values>
     constexpr void lie_beside([[maybe_unused]] const Values& values) noexcept {
       if constexpr (is_beside && requires { values.template array_of<numbered<Which>>(); })
@@ -316,7 +315,7 @@ template <class P>
   requires std::is_same_v<P, resource_store>
 struct detail::home<P> {
   static_assert(detail::defined<P>,
-                "tarn: [I2] resource_store needs <memory_resource>, so it stands in a header of its own; include "
+                "tarn: [I2] resource_store needs <memory_resource>, so it has its own header; include "
                 "tarn/policies/store/resource_store.h");
 };
 
@@ -353,7 +352,7 @@ concept store_members =
                 requires(const typename P::template source<Traits>& source, std::size_t n) {
                   { source.room(n) } noexcept -> std::same_as<std::size_t>;
                 }> &&
-    // A store over another may inherit what it doesn't use.
+    // A store over another one may inherit members that it doesn't use.
     (!P::traits.in_place || store_with_array<P, Traits>) && (!P::traits.can_discard || store_that_discards<P, Traits>) &&
     as_promised<P::traits.own_apart, requires(typename P::template source<Traits>& source, memory region, std::size_t n) {
       { source.acquire_own(n, n) } noexcept -> std::same_as<memory>;
@@ -369,23 +368,24 @@ concept store_members =
     std::constructible_from<typename P::template source<Traits>, const P&>;
 }  // namespace detail
 
-/// Everything that the pool uses of a store policy besides its traits.
+/// Everything that the pool uses of a store policy, in addition to its traits.
 /// The machinery is `source<Traits>`, made from the policy.
 ///   acquire(bytes, alignment)   called under the growth guard only, so calls never overlap and a store need not be
 ///                               thread-safe. Returns at least `bytes` (more is welcome), aligned; null: refused. May use the
 ///                               pool that it serves, which then gets no chunk (docs/axes/store.md)
-///   release(region, alignment)  takes back a region exactly as it was given
+///   release(region, alignment)  takes a region back exactly as acquire() returned it
 ///   array<Traits>               if it is in place: the region alone, with start() and end()
 ///   acquire_own(), release_own()
-///                               optional: the same for what the pool needs besides its chunks, such as a thread's magazines
-///   discard(runs, n, how)       optional: gives back the memory of runs of whole pages inside regions, which nobody uses; the
-///                               regions stay. Returns how many runs went, from the first on. Called under the growth guard
-///   end()                       optional: called when the pool ends, after all regions were given back
+///                               optional: the same for memory that isn't a chunk, such as a thread's magazines
+///   discard(runs, n, how)       optional: frees the memory of runs of whole, unused pages inside regions; the regions stay.
+///                               Returns how many runs were freed, from the first on. Called under the growth guard
+///   end()                       optional: called when the pool is destroyed, after all regions were returned
 ///   rounded_up(bytes, alignment)
-///                               optional: the bytes that acquire() would give, for a store over this one that must know before
+///                               optional: the bytes that acquire() would return, for a store over this one that must know
+///                               beforehand
 ///   P::best_size(bytes, alignment)
-///                               optional: a size near that for which the store has more to offer, such as whole huge pages. A
-///                               chunk whose number of blocks growth leaves open gets it, if blocks fill it
+///                               optional: a nearby size for which the store is better, such as whole huge pages. A chunk whose
+///                               number of blocks growth doesn't fix gets it, if blocks fill it
 ///   tell()                      optional: called after acquire(), at the end of the pool's operation and with nothing held: it
 ///                               may call code of the program, which may use the pool
 template <class P>
@@ -394,7 +394,7 @@ concept store_policy = policy_on<P, axis::store> && detail::says<P, store_traits
 } && (!P::traits.in_place || requires { typename detail::template_name<P::template array>; });
 
 namespace detail {
-/// A store that isn't the pool's own, but an exhaustion policy's, or shared by several pools.
+/// A store that belongs to an exhaustion policy, or that several pools share.
 template <class P, class Traits>
 concept serving_store = store_policy<P> && store_members<P, Traits>;
 }  // namespace detail

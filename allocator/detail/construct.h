@@ -1,4 +1,4 @@
-// Taking blocks, and making objects in them.
+// Allocating blocks, and constructing objects in them.
 #ifndef TARN_ALLOCATOR_DETAIL_CONSTRUCT_H_
 #define TARN_ALLOCATOR_DETAIL_CONSTRUCT_H_
 
@@ -23,17 +23,18 @@ namespace tarn::detail {
   return block;
 }
 
-/// As pool.allocate(request...), which may wait for a block, but null where that throws.
+/// As pool.allocate(request...), which may wait for a block, but returns null where that throws.
 template <class Pool, class... Request>
 [[nodiscard]] void* allocate_or_null(Pool& pool, Request... request) noexcept {
   if constexpr (requires { pool.allocate_or_null(request...); }) return pool.allocate_or_null(request...);
   else return pool.try_allocate(request...);
 }
 
-/// pool.allocate(request...), also in a build without exceptions.
+/// pool.allocate(request...), even in a build without exceptions.
 template <class Pool, class... Request>
 [[nodiscard]] void* must_allocate(Pool& pool, Request... request) {
-  // With exceptions, allocate() exists and is better: it returns a hit at once, and tests for failure only on the slow path.
+  // With exceptions, allocate() exists and is better: it returns a hit immediately, and tests for failure only on the slow
+  // path.
   if constexpr (requires { pool.allocate(request...); }) return pool.allocate(request...);
   else return detail::or_fail(allocate_or_null(pool, request...));
 }
@@ -47,7 +48,7 @@ T* make_in(void* block, Args&&... args) {
 }
 TARN_FEWER_ARGUMENTS_END_
 
-/// Gives a block back unless it is kept: a constructor may throw.
+/// Frees a block unless it is kept, because a constructor may throw.
 template <class Pool>
 class unkept_block {
  public:

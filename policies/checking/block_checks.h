@@ -1,11 +1,11 @@
-// The checks of single blocks, for the policies that make them: where a block lies, whether it is in use, and what was written
-// around it and in it. Everything is decided before anything is touched; a refused call leaves everything unchanged.
+// The checks of single blocks, for the policies that perform them: where a block is, whether it is in use, and what was written
+// around it and in it. A call is checked before anything is changed; a refused call changes nothing.
 //
 //   on_deallocate   chunk (range), slot (stride), in use?, guard bytes      then: record, fill
 //   on_allocate     chunk, slot, free?, fill, guard bytes                   then: record, guard bytes
-//    describe_...     after a refusal: where the block lies, what its record says, which bytes are damaged. Damage is repaired,
+//    describe_...     after a refusal: where the block is, what its record says, which bytes are damaged. Damage is repaired,
 //                     so that it is reported once
-//   report          with nothing held; of a foreign block, whose it is
+//   report          with nothing held; for a foreign block, whose it is
 //   next_damaged    verify(): guard bytes and fill of every block
 //   on_end          the blocks still in use
 #ifndef TARN_POLICIES_CHECKING_BLOCK_CHECKS_H_
@@ -30,7 +30,7 @@ namespace tarn::detail {
 
 // ---- bytes that only the pool should write: around a block, and in a free one -----------------------------------------
 //
-//   | guard bytes | payload: while the block is free, all the same | guard bytes |
+//   | guard bytes | payload: all equal while the block is free | guard bytes |
 
 /// Damaged bytes: where the first is, how many there are up to the last, and the value of the first.
 struct damage {
@@ -52,8 +52,8 @@ TARN_COLD damage find_damage(const std::byte* bytes, std::size_t n, Expected exp
   return found;
 }
 
-/// 16 bytes in front of a block and 16 behind it, computed from its address and what is kept in front of it, so that a copy of
-/// another block's doesn't pass.
+/// 16 bytes in front of a block and 16 behind it, computed from its address and what is kept in front of it, so a copy of
+/// another block's guard bytes is detected.
 class guard_words {
  public:
   static constexpr std::size_t bytes = 16;
@@ -123,7 +123,7 @@ struct free_fill {
   }
 
  private:
-  /// Eight bytes. No more at once: a processor can't take more than one store's bytes from those that it has yet to write.
+  /// Eight bytes. Not more at once, because a processor forwards the bytes of only one pending store to a load.
   TARN_STEP static bool holds(const std::byte* at) noexcept {
     std::uint64_t found;
     std::memcpy(&found, at, sizeof found);
@@ -169,9 +169,9 @@ void note_damage_inside(Chunks& chunks, const Place& at, void* block, pending_re
 
 // ---- what is known of each block: a record in its chunk's column, outside the blocks ----------------------------------
 
-/// In use or not: a byte, which also says whether the block was ever handed out. A bit would be an eighth of that, but each
-/// call would wait for the word that the previous call wrote: 3.1 ns a pair more than without checks, instead of 2.7 (64-byte
-/// blocks of a static array, g++ 12, Xeon with AMX); in churn the two are even.
+/// In use or not: a byte, which also says whether the block was ever handed out. A bit would take an eighth of the memory, but
+/// each call would wait for the word that the previous call wrote. A pair then costs 3.1 ns more than without checks, instead
+/// of 2.7 (64-byte blocks of a static array, g++ 12, Xeon with AMX). In churn both cost the same.
 struct live_mark {
   TARN_STEP bool in_use() const noexcept { return state == used; }
   TARN_STEP bool was_handed_out() const noexcept { return state != never_used; }
@@ -182,7 +182,7 @@ struct live_mark {
   enum : unsigned char { never_used, used, idle } state;
 };
 
-/// In use or not, and how many times it was: odd while it is in use. After 2^31 uses of the block a number comes again.
+/// In use or not, and how many times it was: odd while it is in use. Numbers repeat after 2^31 uses of the block.
 struct generation_mark {
   TARN_STEP bool in_use() const noexcept { return (count & 1) != 0; }
   TARN_STEP bool was_handed_out() const noexcept { return count != 0; }
@@ -194,7 +194,7 @@ struct generation_mark {
   std::uint32_t count;
 };
 
-/// The last allocation and the last free of a block: which operation of the pool each was, and by which thread.
+/// The last allocation and the last free of a block: the number of the operation in its pool, and the thread.
 struct life_record {
   TARN_STEP bool in_use() const noexcept { return allocated > freed; }
   TARN_STEP bool was_handed_out() const noexcept { return allocated != 0; }
@@ -220,7 +220,7 @@ struct life_record {
   std::uint64_t freed_by;
 };
 
-/// The same, and where the block was allocated, if the caller says.
+/// The same, and where the block was allocated, if the caller passes it.
 struct sited_record : life_record {
   TARN_STEP void take(std::uint64_t& sequence) noexcept {
     life_record::take(sequence);
@@ -238,12 +238,12 @@ struct sited_record : life_record {
 template <class Record>
 concept counts_uses = requires(const Record& one) { one.generation(); };
 
-/// So many chunks of the process, of any pool, have counted uses. Where a library has a variable of its own, it numbers its
-/// chunks from elsewhere on.
+/// The number of chunks in the process, of any pool, that count uses. A library with its own variable starts its numbers
+/// elsewhere.
 TARN_ONE_IN_PROCESS inline constinit atomic_word<std::uintptr_t> chunks_that_count = 0;
 
-/// A number for each chunk that no other had, in the upper half of each generation: counts of uses begin anew in a chunk that
-/// comes again at the same address, and in another pool's.
+/// A unique number for each chunk, in the upper half of each generation, because counts of uses restart in a new chunk at the
+/// same address, and in another pool's chunk.
 struct chunk_number {
   void draw() noexcept {
     upper_half = (std::uint64_t{chunks_that_count.fetch_add(1, memory_order_relaxed)} +
@@ -256,7 +256,8 @@ struct no_chunk_number {
   static void draw() noexcept {}
 };
 
-/// The column. A record is made when its block is carved: a chunk of a million blocks costs no more than one.
+/// The column. A record is created when its block is carved, so opening a chunk of a million blocks costs no more than opening
+/// a chunk of one.
 template <class Record>
 class block_records {
  public:
@@ -274,17 +275,17 @@ class block_records {
   TARN_STEP bool in_use(std::size_t i) const noexcept { return i < ready_ && records_[i].in_use(); }
   /// The record of a block, or null if there is none.
   TARN_STEP Record* find(std::size_t i) const noexcept { return i < ready_ ? records_ + i : nullptr; }
-  TARN_STEP Record& operator[](std::size_t i) noexcept { return records_[i]; }  // of those that there are
+  TARN_STEP Record& operator[](std::size_t i) noexcept { return records_[i]; }  // of the existing ones
   Record& get(std::size_t i) noexcept {
     make_records(i + 1);
     return records_[i];
   }
-  /// From now on there are the records of the first `n` blocks, at least.
+  /// At least the records of the first `n` blocks exist from now on.
   void make_records(std::size_t n) noexcept {
     for (; ready_ < n; ++ready_) ::new (static_cast<void*>(records_ + ready_)) Record{};
   }
   std::size_t ready() const noexcept { return ready_; }
-  /// As if no block had ever been handed out.
+  /// As if no block had ever been allocated.
   void forget() noexcept { ready_ = 0; }
   /// A number that no other use of a block at this address had, in this pool or another, within 2^31 uses of the block and 2^32
   /// chunks of the process. Precondition: the block is in use.
@@ -302,18 +303,18 @@ class block_records {
 
 // ---- the checks -------------------------------------------------------------------------------------------------------
 
-/// Where in its pool a block lies, and what is known about it from that.
+/// Where in its pool a block is, and what follows from that.
 /// \tparam Record  what the chunk's column keeps for each block
 template <class Traits, class Record>
 struct block_place {
   using chunks_type = typename Traits::chunks;
   using chunk = typename Traits::chunk;
 
-  chunk* c = nullptr;    // null: the address lies in no chunk
+  chunk* c = nullptr;    // null: the address is in no chunk
   std::size_t slot = 0;  // a number that no slot has: no block starts there
 
   static block_place of(chunks_type& chunks, const void* address) noexcept { return in(chunks, chunks.find(address), address); }
-  /// For hits: it may guess a wrong chunk, where no slot is in use, and the call then comes again.
+  /// For hits: it may guess a wrong chunk, in which no slot is in use; the call is then repeated.
   TARN_STEP static block_place close_to(chunks_type& chunks, const void* address) noexcept {
     return in(chunks, chunks.guess(address), address);
   }
@@ -338,7 +339,7 @@ struct block_place {
   }
 };
 
-/// Notes why a block that isn't in use can't be given back.
+/// Notes why a block that isn't in use can't be freed.
 template <class Chunks, class Place>
 TARN_COLD void note_no_block(Chunks& chunks, Place at, void* address, pending_report& one) noexcept {
   if (at.c == nullptr) {
@@ -407,7 +408,7 @@ class block_checks {
     return status::done;
   }
   void describe_allocate(chunks_type& chunks, void* block, pending_report& one) noexcept {
-    if constexpr (!Spec::guards && !Traits::has_chunk_table) return on_astray(chunks, block, one);  // all there is to be wrong
+    if constexpr (!Spec::guards && !Traits::has_chunk_table) return on_astray(chunks, block, one);  // the only possible error
     const place at = place::of(chunks, block);
     if (at.c == nullptr || at.slot >= at.records().ready() || at.in_use()) return on_astray(chunks, block, one);
     if constexpr (Spec::guards) {
@@ -417,7 +418,7 @@ class block_checks {
     at.records()[at.slot].take(sequence_);
   }
 
-  /// A number that is unique to this use of the block; 0: it isn't in use, or is no block.
+  /// A number that is unique to this use of the block; 0: it isn't in use, or isn't a block.
   static std::uint64_t generation_of(chunks_type& chunks, const void* block) noexcept
     requires(Spec::traits.has_generations)
   {
@@ -433,7 +434,7 @@ class block_checks {
     if (at.in_use()) at.records()[at.slot].site = where;
   }
 
-  /// The free list holds an address that is no free block.
+  /// The free list contains an address that isn't a free block.
   void on_astray(chunks_type&, const void* address, pending_report& one) noexcept {
     one.note(misuse_kind::corrupt_free_list, address);
   }
@@ -458,13 +459,13 @@ class block_checks {
     reporter_of<Spec>::report(what);
   }
 
-  /// The pool can be asked what is in use, until it ends.
+  /// From now on, until it is destroyed, the pool can report what is in use.
   void be_listed(void* pool, in_use_teller tell) noexcept
     requires(Spec::traits.tells_in_use)
   {
     asked_.enter(pool, name(), tell);
   }
-  /// The pool ends. \param leaks  the first blocks that are still in use
+  /// The pool is destroyed. \param leaks  the first blocks that are still in use
   void on_end([[maybe_unused]] chunks_type& chunks, [[maybe_unused]] pending_report& one,
               [[maybe_unused]] span<const void*> leaks) noexcept {
     asked_.leave();
@@ -474,8 +475,8 @@ class block_checks {
       note_in_use(chunks, one, leaks, told, true);
     }
   }
-  /// Notes the blocks in use, and lists the first of them; if their sites are known and not `all` are asked for, those of one
-  /// site that wasn't told.
+  /// Notes the blocks in use, and lists the first of them; if their sites are known and `all` is false, those of one site that
+  /// wasn't reported.
   void note_in_use(chunks_type& chunks, pending_report& one, span<const void*> leaks, told_sites& told,
                    bool all = !Spec::traits.has_sites) noexcept {
     std::size_t n = 0;
@@ -523,7 +524,7 @@ class block_checks {
  private:
   const char* name() const noexcept { return name_ != nullptr ? name_ : ""; }
 
-  /// Whether the pool belongs to nobody, and so to this thread from now on.
+  /// Whether no thread owns the pool; if so, this thread owns it from now on.
   TARN_COLD bool takes_over(pending_report& one) noexcept {
     const thread_number me = this_thread_number();
     thread_number known = 0;

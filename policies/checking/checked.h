@@ -1,4 +1,4 @@
-// The policies that look at every call: hardened, checked, and deferred_checking, which looks later.
+// The policies that check every call: hardened, checked, and deferred_checking, which checks later.
 #ifndef TARN_POLICIES_CHECKING_CHECKED_H_
 #define TARN_POLICIES_CHECKING_CHECKED_H_
 
@@ -14,15 +14,15 @@
 
 namespace tarn {
 
-/// For hardened_with and checked_with: blocks that were never handed out come in an order that is hard to guess.
+/// For hardened_with and checked_with: blocks that were never allocated are handed out in an order that is hard to guess.
 struct shuffled {};
-/// For hardened_with: 16 guard bytes on each side of every block, checked when it is freed and when it is handed out again.
+/// For hardened_with: 16 guard bytes on each side of every block, checked when it is freed and when it is allocated again.
 struct guard_bytes {};
 
 /// For hardened_with: a count of each block's uses, so that object_pool can give handles. 4 bytes for each block instead of
 /// one.
 struct generations {};
-/// For hardened_with and checked_with: blocks that are in use when their pool ends are meant, and not reported.
+/// For hardened_with and checked_with: blocks in use when their pool is destroyed are intended, and not reported.
 struct may_end_in_use {};
 
 // decides    a pointer that can't be freed is refused at the call, before anything is touched, and reported: double free,
@@ -42,8 +42,8 @@ struct hardened_with {
       detail::handlers_among<Options...> <= 1;
   struct complaint {
     static_assert(arguments_hold,
-                  "tarn: [H1] hardened_with was given something that is none of its options; they are shuffled, "
-                  "guard_bytes, generations, may_end_in_use and one reported_to<handler>");
+                  "tarn: [H1] hardened_with was given something that isn't one of its options; they are shuffled, guard_bytes, "
+                  "generations, may_end_in_use and one reported_to<handler>");
   };
 
   static constexpr bool guards = detail::one_of<guard_bytes, Options...>;
@@ -78,9 +78,9 @@ using hardened = hardened_with<>;
 /// block.
 struct sites {};
 
-// decides    all that hardened detects, plus writes outside a block and into a free one, use by a second thread where nothing
-//            is locked, reentrant calls, and blocks still in use when the pool ends. Reports say which operation of which
-//            thread allocated and freed the block
+// decides    all that hardened detects, plus writes outside a block and into a free one, use by a second thread without a lock,
+//            reentrant calls, and blocks still in use when the pool is destroyed. Reports list the operation and the thread
+//            that allocated and freed the block
 // costs      32 bytes for each block at the front of its chunk, and 40 or more around it; 5 to 15 ns a pair for small blocks,
 //            and the time to write and read all of a large one. Under thread_cached and lock_free each call takes the pool's
 //            mutex
@@ -95,8 +95,8 @@ struct checked_with {
       detail::handlers_among<Options...> <= 1;
   struct complaint {
     static_assert(arguments_hold,
-                  "tarn: [H2] checked_with was given something that is none of its options; they are shuffled, "
-                  "sites, may_end_in_use and one reported_to<handler>");
+                  "tarn: [H2] checked_with was given something that isn't one of its options; they are shuffled, sites, "
+                  "may_end_in_use and one reported_to<handler>");
   };
 
   static constexpr checking_traits traits{
@@ -105,7 +105,7 @@ struct checked_with {
       .prefix = detail::guard_words::bytes,
       .suffix = detail::guard_words::bytes,
       .hides_links = true,
-      .keeps_payload = true,  // links lie in front of the blocks: a free block is all fill
+      .keeps_payload = true,  // links are in front of the blocks: a free block is all fill
       .fills = true,
       .shuffles = detail::one_of<shuffled, Options...>,
       .has_generations = true,
@@ -134,17 +134,18 @@ struct checked_with {
 /// checked_with without options.
 using checked = checked_with<>;
 
-/// Reports, as leaks, the blocks in use of every pool of the process whose checking policy is checked: also of static pools, of
-/// classes and of containers, which never end. One report for each pool; with sites, for each of its sites; for each block
-/// that is larger than any class of its pool. Returns how many blocks. Precondition: no other thread uses a pool without a
-/// lock, ends a pool or unloads a library meanwhile.
+/// Reports, as leaks, the blocks in use of every pool in the process whose checking policy is checked, including pools that are
+/// never destroyed: static pools, and those of classes and containers. One report for each pool; with sites, for each of its
+/// sites; for each block that is larger than any class of its pool. Returns the number of blocks. Precondition: during this, no
+/// other thread uses a pool without a lock, destroys a pool or unloads a library.
 inline std::size_t report_in_use() noexcept { return detail::named_pools().report_all(); }
 
 // decides    a block is checked when it leaves the front for its chunk's bitmap: double frees, foreign and interior pointers
-//            are detected then, and dropped. Not at the wrong call but later, at the latest in trim() and when the pool ends
+//            are detected at that time, and dropped. That is later than the wrong call, at the latest in trim() or when the
+//            pool is destroyed
 // costs      nothing on the hot path; about half a nanosecond for each block that leaves the front
 // conflicts  reuse policies other than page_local_reuse
-// use when   hardened costs too much. A block that is handed out again before it leaves the front isn't checked
+// use when   hardened costs too much. A block that is allocated again before it leaves the front isn't checked
 struct deferred_checking {
   using axis = tarn::axis::checking;
   using implies = page_local_reuse<>;

@@ -1,5 +1,5 @@
-// The checked pools of the process by address, so that a report can name the pool that a block belongs to, and all can be asked
-// what is in use. Entering and looking up need no lock and no memory: a report must need neither.
+// The checked pools of the process by address, so that a report can name the pool that a block belongs to, and all pools can
+// report what is in use. Entering and looking up need no lock and no memory, because a report must need neither.
 #ifndef TARN_POLICIES_CHECKING_LEAKS_H_
 #define TARN_POLICIES_CHECKING_LEAKS_H_
 
@@ -13,12 +13,12 @@
 
 namespace tarn::detail {
 
-/// At most `most`. Further pools work as well, but aren't named in reports of other pools, nor asked.
+/// At most `most`. Further pools work, but aren't named in reports of other pools, and don't report what is in use.
 class pool_names {
  public:
   static constexpr std::size_t most = 1024;
 
-  /// \param library  with whose end the pool ends, or the code that tells
+  /// \param library  when it is unloaded, the pool is gone, or the code that reports for it
   void enter(void* pool, const char* name, in_use_teller tell = nullptr, const void* library = nullptr) noexcept {
     for (entry& e : entries_) {
       void* none = nullptr;
@@ -39,14 +39,14 @@ class pool_names {
     for (entry& e : entries_)
       if (e.pool.load(memory_order_relaxed) != nullptr && e.library.load(memory_order_relaxed) == library) e.forget();
   }
-  /// Has every pool report what is in use. Returns how many blocks. Precondition: no pool ends meanwhile.
+  /// Makes every pool report what is in use. Returns the number of blocks. Precondition: no pool is destroyed during this.
   std::size_t report_all() const noexcept {
     std::size_t blocks = 0;
     for (const entry& e : entries_)
       if (const in_use_teller tell = e.tell.load(memory_order_acquire)) blocks += tell(e.pool.load(memory_order_relaxed));
     return blocks;
   }
-  /// The name of a pool that is entered, or null. A name may end with its pool: look up living pools only.
+  /// The name of a pool that is entered, or null. A name may be destroyed with its pool, so look up living pools only.
   const char* find(const void* pool) const noexcept {
     for (const entry& e : entries_)
       if (e.pool.load(memory_order_acquire) == pool) return e.name.load(memory_order_acquire);
@@ -72,8 +72,8 @@ class pool_names {
 TARN_FOUND_IN_PROCESS inline constinit pool_names library_named;
 inline pool_names& named_pools() noexcept { return one_in_process<library_named, 0x104>::get(); }
 
-/// A library that has checked pools. When it is unloaded, they and the code that tells of them are gone. When the process ends,
-/// they stay, so that it can be asked after its last static object.
+/// A library that has checked pools. When it is unloaded, they and the code that reports for them are gone. When the process
+/// exits, they stay, so that leaks can be reported after the last static object is destroyed.
 struct names_library {
   atomic_word<bool> begun = false;
   atomic_word<bool> process_ends = false;
@@ -85,7 +85,7 @@ struct names_library {
 };
 TARN_ONE_IN_LIBRARY void begin_of_names() noexcept;
 TARN_ONE_IN_LIBRARY inline constinit names_library library_names{.at_first = begin_of_names};
-/// Called before forget_names() when the process ends, after it when the library is unloaded.
+/// Called before forget_names() when the process exits, after it when the library is unloaded.
 TARN_ONE_IN_LIBRARY inline void mark_end_of_process() noexcept {
   library_names.process_ends.store(true, memory_order_relaxed);
 }
@@ -96,15 +96,15 @@ TARN_AT_UNLOAD static void forget_names() noexcept {
   if (!library_names.process_ends.load(memory_order_relaxed)) named_pools().leave_library(&library_names);
 }
 
-/// A place among those that report_in_use() asks: a pool's, or that of blocks in use that lie in no pool.
+/// An entry for report_in_use(): a pool's, or that of blocks in use outside all pools.
 class asked_in_use {
  public:
-  /// \param has_end  its owner has a destructor, and calls leave(): it is then all zero
+  /// \param has_end  its owner has a destructor, and calls leave(); the object is then all zero
   constexpr explicit asked_in_use(bool has_end = false) noexcept
       : library_(std::is_constant_evaluated() && !has_end ? &library_names : nullptr) {}
 
-  /// From now on tell(who) is asked. Called often, with nothing held; only the first call does something, also after leave().
-  /// A template, since what it instantiates has no place in a program that asks for nothing.
+  /// From now on report_in_use() calls tell(who). Called often, with nothing held; only the first call has an effect, even
+  /// after leave(). A template, so that programs that don't use it don't instantiate its code.
   template <class Teller>
   void enter(void* who, const char* name, Teller tell) noexcept {
     void* nobody = nullptr;
@@ -121,7 +121,7 @@ class asked_in_use {
   }
 
  private:
-  names_library* library_;  // of a static object without an end: the library whose it is
+  names_library* library_;  // of a static object that is never destroyed: its library
   atomic_word<void*> listed_ = nullptr;
 };
 

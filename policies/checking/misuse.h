@@ -3,8 +3,8 @@
 //   tarn: double free: pool "orders" <64 bytes>@0x5581a0 block 0x5581c0 (#3 of chunk 0x558100), allocated seq 7 thread 1; freed
 //   seq 9 thread 2
 //
-// The default handler writes that line to standard error and aborts, except for a leak. A handler may return: then the call was
-// a no-op, and the pool is unchanged. A policy may name a handler of its own, reported_to<handler>.
+// The default handler writes that line to standard error and aborts, except for a leak. If a handler returns, the call does
+// nothing and the pool is unchanged. A policy may have its own handler, reported_to<handler>.
 #ifndef TARN_POLICIES_CHECKING_MISUSE_H_
 #define TARN_POLICIES_CHECKING_MISUSE_H_
 
@@ -25,7 +25,7 @@ namespace tarn {
 /// What was found.
 enum class misuse_kind : unsigned char {
   double_free,         // the block is free already
-  foreign_pointer,     // no block of this pool
+  foreign_pointer,     // not a block of this pool
   other_pool,          // a block of another pool
   interior_pointer,    // not the start of a block
   ended_pool,          // the pool was destroyed
@@ -36,11 +36,11 @@ enum class misuse_kind : unsigned char {
   array_delete,        // delete[] of one object
   wrong_thread,        // a pool without a lock, used by a thread that isn't its owner
   corrupt_free_list,   // what the pool keeps in its free blocks was overwritten
-  leak,                // blocks were in use when the pool ended, or when report_in_use() asked
+  leak,                // blocks were in use when the pool was destroyed, or in report_in_use()
   broken_store,        // the store gave memory that breaks its contract
   reentry,             // the pool was called from inside its own call, by a signal handler; or release(), by its store
-  page_fault,          // an access that faulted, to a block on pages of its own: see explain_fault()
-  corrupt_chunk,       // what the pool keeps in front of a chunk's blocks was overwritten; its blocks are no longer handed out
+  page_fault,          // an access that faulted, to a block on its own pages: see explain_fault()
+  corrupt_chunk,       // what the pool keeps in front of a chunk's blocks was overwritten; its blocks are no longer used
 };
 
 /// A misuse. Members that aren't known are null, 0 or `unknown`. What it points to is valid while the handler runs.
@@ -49,13 +49,13 @@ struct misuse {
 
   misuse_kind kind = misuse_kind::foreign_pointer;  // what was found
   const char* pool_name = "";      // as the checking policy was given it; never null
-  const void* pool = nullptr;      // that was called, or found it
+  const void* pool = nullptr;      // that was called, or detected it
   std::size_t block_size = 0;      // bytes
-  const void* address = nullptr;   // that was given back, or the damaged block
-  const void* block = nullptr;     // start of the block that the address lies in
+  const void* address = nullptr;   // that was freed, or the damaged block
+  const void* block = nullptr;     // start of the block that contains the address
   const void* chunk = nullptr;     // slot 0 of its chunk
   std::size_t number = unknown;    // of the block in its chunk
-  std::uint64_t allocated = 0;     // sequence number of the operation in its pool; of a leak: of the first block
+  std::uint64_t allocated = 0;     // sequence number of the operation in its pool; for a leak: of the first block
   std::uint64_t allocated_by = 0;  // number of the thread
   std::uint64_t freed = 0;         // sequence number of the operation that freed the block
   std::uint64_t freed_by = 0;      // number of the thread
@@ -66,7 +66,7 @@ struct misuse {
   std::ptrdiff_t offset = 0;       // bytes from the block's start to the first that is damaged, or was accessed
   std::size_t damaged = 0;         // how many are damaged, as far as was checked
   unsigned char value = 0;         // of the first damaged byte
-  std::size_t size = 0;            // bytes that a sized free named, or that the store gave
+  std::size_t size = 0;            // bytes that a sized free was given, or that the store returned
   std::size_t alignment = 0;       // bytes, likewise
   const void* other_pool = nullptr;  // that the block belongs to
   const char* other_name = "";     // never null
@@ -74,8 +74,8 @@ struct misuse {
   span<const void* const> leaks = {};  // the first of them
 };
 
-/// Called for every misuse, with no lock held, except for a reentry. It may use pools, including this one, which refuses all
-/// calls after a reentry; several threads may call it at once.
+/// Called for every misuse, with no lock held, except for a reentry. It may use pools, including this one (which refuses all
+/// calls after a reentry). Several threads may call it at the same time.
 using misuse_handler = void (*)(const misuse&) noexcept;
 
 // ---- the line that reports a misuse -----------------------------------------------------------------------------------
@@ -83,8 +83,8 @@ using misuse_handler = void (*)(const misuse&) noexcept;
 // It is written into the caller's array: nothing is allocated, and no lock taken.
 
 namespace detail {
-/// Appends to an array, and truncates what doesn't fit. Names may hold anything: control characters become '?', so that it
-/// stays one line.
+/// Appends to an array, and truncates what doesn't fit. Names may contain anything, so control characters become '?' and the
+/// report stays one line.
 class line_writer {
  public:
   line_writer(char* text, std::size_t bytes) noexcept : at_(text), end_(text + (bytes - 1)) {}
@@ -130,7 +130,7 @@ inline const char* name_of(misuse_kind kind) noexcept {
     case misuse_kind::foreign_pointer: return "foreign pointer";
     case misuse_kind::other_pool: return "block of another pool";
     case misuse_kind::interior_pointer: return "interior pointer";
-    case misuse_kind::ended_pool: return "pool that has ended";
+    case misuse_kind::ended_pool: return "destroyed pool";
     case misuse_kind::write_past_end: return "write past the end";
     case misuse_kind::write_in_front: return "write in front";
     case misuse_kind::write_after_free: return "write after free";
@@ -147,7 +147,7 @@ inline const char* name_of(misuse_kind kind) noexcept {
   return "misuse";
 }
 
-/// A pool without a name is "pool", and known by its address.
+/// A pool without a name is "pool", and identified by its address.
 inline void write_name(line_writer& line, const char* name) noexcept {
   line << "pool";
   if (*name != 0) line << " \"" << name << "\"";
@@ -176,7 +176,7 @@ inline void write_damage(line_writer& line, const misuse& what) noexcept {
   (line << ", value ").hex(what.value);
 }
 inline void write_wrong_size(line_writer& line, const misuse& what) noexcept {
-  line << ": given back as " << std::uint64_t{what.size} << " bytes";
+  line << ": freed as " << std::uint64_t{what.size} << " bytes";
   if (what.alignment > 1) line << " aligned to " << std::uint64_t{what.alignment};
   line << "; is the destructor of a base class not virtual?";
 }
@@ -188,14 +188,14 @@ inline void write_leak(line_writer& line, const misuse& what) noexcept {
   if (what.allocated != 0 && what.leaked != 1) line << "; the first";
 }
 inline void write_broken_store(line_writer& line, const misuse& what) noexcept {
-  line << ": it gave " << std::uint64_t{what.size} << " bytes at " << what.address;
-  if (is_aligned(what)) line << ", which are in a chunk already";
+  line << ": the store returned " << std::uint64_t{what.size} << " bytes at " << what.address;
+  if (is_aligned(what)) line << ", which are already in a chunk";
   else line << ", which are not aligned to " << std::uint64_t{what.alignment};
 }
 inline void write_page_fault(line_writer& line, const misuse& what) noexcept {
   line << ": access at ";
   write_offset(line, what.offset);
-  if (what.freed != 0) line << ", after it was given back";
+  if (what.freed != 0) line << ", after it was freed";
   else line << (what.offset < 0 ? ", in front of it" : ", past its end");
 }
 
@@ -218,11 +218,11 @@ inline void write_details(line_writer& line, const misuse& what) noexcept {
     case misuse_kind::leak: return write_leak(line, what);
     case misuse_kind::broken_store: return write_broken_store(line, what);
     case misuse_kind::reentry:
-      line << ": thread " << what.thread << " is in a call of it already; a signal handler, or the pool's own store, uses it";
+      line << ": thread " << what.thread << " is already in a call of it; a signal handler or the pool's own store called it";
       return;
     case misuse_kind::page_fault: return write_page_fault(line, what);
     case misuse_kind::corrupt_chunk:
-      line << ": somebody wrote in front of its record at " << what.address << "; did the block before it overflow?";
+      line << ": bytes in front of its record at " << what.address << " were overwritten; did the block before it overflow?";
       return;
     default: return;
   }
@@ -249,7 +249,7 @@ inline std::size_t to_text(const misuse& what, char* text, std::size_t bytes) no
   return static_cast<std::size_t>(line.end() - text);
 }
 
-/// Writes the line to the standard error output, at once. Allocates nothing, takes no lock.
+/// Writes the line to the standard error output in one call. Allocates nothing, takes no lock.
 inline void print_misuse(const misuse& what) noexcept {
   const detail::uncancelled whole;
   char text[1024];
@@ -270,7 +270,8 @@ namespace detail {
 TARN_FOUND_IN_PROCESS inline constinit atomic_word<misuse_handler> library_handler = print_and_abort;
 inline atomic_word<misuse_handler>& misuse_handler_now() noexcept { return one_in_process<library_handler, 0x105>::get(); }
 
-/// The last misuse that an operation found, kept until nothing is held and it can be reported. Costs a byte until then.
+/// The last misuse that an operation found, kept until nothing is held and it can be reported. Without a misuse it costs a
+/// byte.
 class pending_report {
  public:
   pending_report() noexcept {}  // what_ is constructed when there is a misuse
@@ -305,8 +306,8 @@ class pending_report {
 TARN_COLD inline void report_misuse(const misuse& what) noexcept { misuse_handler_now().load(memory_order_acquire)(what); }
 }  // namespace detail
 
-/// For hardened_with and checked_with: misuse of the pool is reported to this function, and not to the handler of the process.
-/// The program then links no text of the default handler, which is most of the code of a small one.
+/// For hardened_with and checked_with: misuse of the pool is reported to this function instead of the handler of the process.
+/// The program then doesn't contain the default handler's text, which is most of the code in a small program.
 template <misuse_handler Handler>
 struct reported_to {};
 
@@ -318,7 +319,7 @@ inline constexpr std::size_t handlers_in<reported_to<Handler>> = 1;
 template <class... Options>
 inline constexpr std::size_t handlers_among = (std::size_t{0} + ... + handlers_in<Options>);
 
-/// To whom a policy with such options reports.
+/// The handler that a policy with such options reports to.
 template <class... Options>
 struct reporter_among {
   static void report(const misuse& what) noexcept { report_misuse(what); }
@@ -330,7 +331,7 @@ struct reporter_among<reported_to<Handler>, Others...> {
   TARN_STEP static void report(const misuse& what) noexcept { Handler(what); }
 };
 
-/// To whom a checking policy reports: that of the process if it doesn't say.
+/// The handler that a checking policy reports to: that of the process if the policy has none.
 template <class Checking>
 struct reporter_of : reporter_among<> {};
 template <class Checking>
@@ -345,13 +346,13 @@ inline misuse_handler set_misuse_handler(misuse_handler handler) noexcept {
 
 // ---- where a block was allocated, and what is in use ------------------------------------------------------------------
 
-/// A line of the program that asks for a block, for reports. Like std::source_location, which clang 14 lacks, and which
+/// The line of the program that allocates a block, for reports. Like std::source_location, which clang 14 lacks, and which
 /// converts to it.
 struct call_site {
   const char* file = nullptr;  // a string literal, or text that lives as long
   unsigned line = 0;           // of that file
 
-  /// No line; a line of a file; that of a std::source_location, or whatever has its members.
+  /// No line; a line of a file; that of a std::source_location, or of any type with its members.
   constexpr call_site() noexcept = default;
   constexpr call_site(const char* of_file, unsigned of_line) noexcept : file(of_file), line(of_line) {}
   template <class Location>
@@ -373,7 +374,7 @@ using in_use_teller = std::size_t (*)(void* pool) noexcept;
 
 inline bool same_site(const call_site& a, const call_site& b) noexcept { return a.file == b.file && a.line == b.line; }
 
-/// The sites whose blocks in use were reported: at most 15 one by one, the others together.
+/// The sites whose blocks in use were reported: at most 15 individually, the others together.
 class told_sites {
  public:
   static constexpr std::size_t most = 16;

@@ -1,7 +1,7 @@
-// decides    one block in N, at random, lies on its own pages between inaccessible pages, and becomes inaccessible once it is
-//            freed: a write past an end, and any use after free, faults at that instruction. The other blocks are checked by
+// decides    one block in N, at random, has its own pages between inaccessible pages, and becomes inaccessible once it is
+//            freed, so a write past its end, or any use after free, faults at that instruction. The other blocks are checked by
 //            another policy
-// costs      a countdown for each block; for one in N two system calls, 1.4 us in all. 140 KiB of addresses for each pool, of
+// costs      a countdown for each block; two system calls for one in N, 1.4 us in total. 140 KiB of addresses for each pool, of
 //            which up to 68 KiB become memory
 // conflicts  recycling_pool; blocks from batch calls aren't sampled
 // use when   a program runs in many processes or for a long time, and must detect there what hardened can't
@@ -29,27 +29,27 @@
 // What happens:
 //
 //   due           a countdown: one call in N, on average
-//    take           a free slot; its pages become accessible, and a canary is written beside the block
+//    take           a free slot; its pages become accessible, and a canary is written next to the block
 //   owns          whether a freed block is a sampled one; one comparison
 //    give           the canary is checked, and the pages become inaccessible
-//   describe_fault  in a handler of SIGSEGV: which block the address is near, and what became of it
+//   describe_fault  in a handler of SIGSEGV: which block the address is near, and what happened to it
 
 namespace tarn::detail {
 
 // ---- what is told about a slot ----------------------------------------------------------------------------------------
 
-/// When, and by whom, as numbers that the caller chooses.
+/// The time and the thread, as numbers that the caller chooses.
 struct slot_event {
   std::uint64_t sequence = 0;
   std::uint64_t thread = 0;
 };
 
-/// What became of a block that was given back.
+/// The result of freeing a block.
 struct slot_verdict {
   enum class kind : unsigned char {
     done,
-    damaged,      // done, but bytes beside the block had been written; the rest says which
-    foreign,      // not done: no block ever lay there
+    damaged,      // done, but bytes next to the block had been written; the rest says which
+    foreign,      // not done: no block was ever there
     interior,     // not done: not the start of a block
     double_free,  // not done: the block is free already
   };
@@ -82,7 +82,7 @@ struct slot_view {
 //   | canary canary canary [block] c |
 //   ^ start                          ^ end
 
-/// The pages on which a block lies. If its slot has more, those are inaccessible.
+/// The pages of a block. If its slot has more, those are inaccessible.
 struct open_pages {
   std::byte* start;
   std::byte* end;
@@ -125,8 +125,8 @@ struct slot_canary {
 
 // ---- slots ------------------------------------------------------------------------------------------------------------
 
-/// What guarded_slots keeps for a slot: for the thread that takes and gives blocks, and for any that asks about an address.
-/// What find() reads is atomic.
+/// What guarded_slots keeps for a slot: for the thread that allocates and frees blocks, and for any thread that looks up an
+/// address. What find() reads is atomic.
 struct slot_record {
   static constexpr std::uint32_t none = UINT32_MAX;  // no slot
 
@@ -151,8 +151,8 @@ struct slot_record {
   event_cell given;
 };
 
-// Blocks on pages of their own, between inaccessible pages: a write past an end, or any use of a block after it was freed,
-// faults at that very instruction.
+// Blocks on their own pages, between inaccessible pages: a write past an end, or any use of a block after it was freed, faults
+// at that instruction.
 //
 //   | guard | records | guard | slot 0 | guard | slot 1 | guard | ... | slot n-1 | guard |     one mapping, at the first use
 //                     ^ owns()                                                           ^
@@ -161,36 +161,37 @@ struct slot_record {
 //   | guard | [block] canary canary canary c | guard |   the others start where it starts
 //   | guard | ...... not accessible ........ | guard |   before and after; the slot that was free the longest is used next
 //
-// The idea is from Electric Fence (Bruce Perens, 1987). That a few blocks in thousands are enough if many processes run is from
-// GWP-ASan (Serebryany et al., "GWP-ASan: Sampling-Based Detection of Memory-Safety Bugs in Production", 2023) and from KFENCE
-// in the Linux kernel, which is also the source of the canary in the rest of the page.
+// The pages are from Electric Fence (Bruce Perens, 1987). Sampling a few blocks in thousands, which is enough if many processes
+// run, is from GWP-ASan (Serebryany et al., "GWP-ASan: Sampling-Based Detection of Memory-Safety Bugs in Production", 2023) and
+// from KFENCE in the Linux kernel. KFENCE is also the source of the canary in the rest of the page.
 
-/// Slots of all pools. The others get none: where they would use up the process's mappings, no thread could be made any more.
+/// Slots of all pools. Further pools get none, because once the process's mappings are used up, no thread can be started any
+/// more.
 TARN_FOUND_IN_PROCESS inline constinit atomic_word<std::size_t> library_slots = 0;
 inline atomic_word<std::size_t>& slots_of_process() noexcept { return one_in_process<library_slots, 0x106>::get(); }
 inline constexpr std::size_t most_slots_of_process = 16'000;
 
-/// Constant-initialised, without a destructor: an owner that ends before the process calls end(). Not thread-safe, except for
-/// owns() and find(). Without mmap, it never has a block.
+/// Constant-initialised, without a destructor: an owner that is destroyed before the process exits calls end(). Not
+/// thread-safe, except for owns() and find(). Without mmap, it never has a block.
 ///
 /// take() and give() are a system call each: 1.4 us together (Linux 6.18 in a virtual machine, Xeon with AMX); spread over 5000
-/// pairs, 0.3 ns. owns() takes 0.2 ns. A block larger than a page takes one call more, and its pages are new each time: 3.7 us
-/// with 16 KiB. Memory: a page for each slot that was ever in use (16: 64 KiB) and one for the records; blocks larger than a
-/// page hold theirs while they are live. Mappings: two for each slot, of which Linux allows a process 65,530; so all pools have
-/// at most 16,000 slots, or one pool more than that.
+/// pairs, 0.3 ns. owns() takes 0.2 ns. A block larger than a page takes one more call, and its pages are new each time: 3.7 us
+/// for 16 KiB. Memory: a page for each slot that was ever in use (16: 64 KiB) and one for the records; blocks larger than a
+/// page hold theirs while they are live. Mappings: two for each slot, of which Linux allows a process 65,530; so all pools
+/// together have at most 16,000 slots, unless a single pool has more.
 class guarded_slots {
  public:
   constexpr explicit guarded_slots(std::uint32_t slots = 16) noexcept : slots_(slots) {}
   guarded_slots(const guarded_slots&) = delete;
   guarded_slots& operator=(const guarded_slots&) = delete;
 
-  /// How many slots there are to be, as the constructor's argument. Changes nothing while slots are reserved.
+  /// Sets the number of slots, as the constructor's argument does. Changes nothing while slots are reserved.
   void reserve_for(std::uint32_t slots) noexcept {
     if (extent_.load(memory_order_relaxed) == 0) slots_ = slots;
   }
 
-  /// Returns a block with unspecified contents, or null if all slots are live, the system refuses, or the block is larger than
-  /// a slot; then nothing has changed, except that the slots may be reserved. The first block decides how large slots are: as
+  /// Returns a block with unspecified contents. Null if all slots are live, the system refuses, or the block is larger than a
+  /// slot; then nothing has changed, except that the slots may be reserved. The first block decides how large slots are: as
   /// many pages as it needs. Precondition: `alignment` is a power of two.
   void* take(std::size_t bytes, std::size_t alignment, slot_event by = {}) noexcept {
     if (bytes == 0 || (extent_.load(memory_order_relaxed) == 0 && !open(bytes, alignment))) return nullptr;
@@ -214,8 +215,8 @@ class guarded_slots {
     return block;
   }
 
-  /// Frees a block: from now on it can't be accessed. Any address is valid. Returns what became of it; if it wasn't freed,
-  /// nothing has changed. A double free is detected as long as the slot isn't reused.
+  /// Frees a block: from now on it can't be accessed. Any address is valid. Returns the result; if it wasn't freed, nothing has
+  /// changed. A double free is detected as long as the slot isn't reused.
   slot_verdict give(void* block, slot_event by = {}) noexcept {
     using enum slot_verdict::kind;
     const std::size_t distance = address_of(block) - base_.load(memory_order_relaxed);
@@ -241,16 +242,16 @@ class guarded_slots {
     return verdict;
   }
 
-  /// Returns whether an address lies in or between the slots. Any thread may call it at any time. Relaxed: a thread that has a
-  /// block from take() has seen what take() did; for any other address, one new value and one old still mean no: nothing lies
-  /// below `extent_`.
+  /// Returns whether an address lies in or between the slots. Any thread may call it at any time. Relaxed is enough: a thread
+  /// that has a block from take() has seen what take() did. For any other address, one new value and one old still give "no",
+  /// because nothing is below `extent_`.
   bool owns(const void* address) const noexcept {
     return address_of(address) - base_.load(memory_order_relaxed) < extent_.load(memory_order_relaxed);
   }
 
   /// Returns what is known about an address. One in a guard belongs to the nearer slot, or, if only one of the two was ever
-  /// used, to that one. Any thread may call it at any time, also in a signal handler; for a slot that is being taken or given
-  /// back at that moment, it may return half of each state.
+  /// used, to that one. Any thread may call it at any time, also in a signal handler; for a slot that is being allocated or
+  /// freed at that moment, it may return half of each state.
   slot_view find(const void* address) const noexcept {
     if (extent_.load(memory_order_acquire) == 0 || !owns(address)) return {};
     const std::size_t distance = address_of(address) - base_.load(memory_order_relaxed);
@@ -272,7 +273,7 @@ class guarded_slots {
         visit(view(slot, records_[slot].block.load(memory_order_relaxed)));
   }
 
-  /// Gives everything back to the system, including live blocks, and is then as new. Precondition: no other thread uses it.
+  /// Returns everything to the system, including live blocks; the object is then as new. Precondition: no other thread uses it.
   void end() noexcept {
     const std::size_t extent = extent_.load(memory_order_relaxed);
     if (extent == 0) return;
@@ -372,12 +373,12 @@ class guarded_slots {
 
 // ---- which allocations are sampled: one call in N, on average ---------------------------------------------------------
 //
-// A countdown, so that a call that isn't due costs a decrement and a branch: 0.2 to 0.3 ns with one in 5000 (Xeon with AMX) if
-// the sampler is reached through a register, up to 1.7 ns if it is a static object (see launder_address). Threads share it, so
-// that under thread_cached two at once write to one cache line: 9 instead of 2.5 ns a pair (AMD EPYC). A countdown for each
-// thread would need a slot for each pool and thread, as magazines have.
+// A countdown, so a call that isn't due costs a decrement and a branch. With one in 5000, that is 0.2 to 0.3 ns (Xeon with AMX)
+// if the sampler is reached through a register, and up to 1.7 ns if it is a static object (see launder_address). Threads share
+// it, so under thread_cached two threads at the same time write to one cache line: 9 instead of 2.5 ns a pair (AMD EPYC). A
+// countdown for each thread would need a slot for each pool and thread, as magazines have.
 
-/// Constant-initialised; without a seed, all zero. Threads may share it: calls at the same time may count as one.
+/// Constant-initialised; without a seed, all zero. Threads may share it; simultaneous calls may count as one.
 class sampler {
  public:
   /// \param seed  for tests: the same calls are due in each run. 0: they differ from run to run, and from sampler to sampler
@@ -398,7 +399,7 @@ class sampler {
     return !is_first || due(mean);  // the very first call is like any other
   }
 
-  /// Uniform in 1 .. 2 * mean - 1, so that it doesn't fall in step with a program that allocates periodically.
+  /// Uniform in 1 .. 2 * mean - 1, so that it doesn't synchronise with a program that allocates periodically.
   std::uint32_t draw(std::uint32_t mean) noexcept {
     std::uint32_t x = random_.load(memory_order_relaxed);
     x ^= x << 13;  // Marsaglia's xorshift: any start but 0 visits all numbers but 0
@@ -421,7 +422,7 @@ namespace tarn {
 
 /// \tparam N      one block in N is sampled, on average; 1: every block, while there are slots
 /// \tparam Then   the checking policy of the other blocks
-/// \tparam Slots  blocks that can lie on pages of their own at once
+/// \tparam Slots  the most blocks that can have their own pages at the same time
 template <std::uint32_t N = 5000, class Then = no_checking, std::uint32_t Slots = 16>
 struct sampled_guard_pages : Then {
   using axis = tarn::axis::checking;
@@ -433,11 +434,11 @@ struct sampled_guard_pages : Then {
   struct complaint {
     static_assert(
         numbers_hold,
-        "tarn: [H3] sampled_guard_pages with one block in 0, no slots, or something else than a checking policy for the other "
-        "blocks; write sampled_guard_pages<5000, hardened>");
+        "tarn: [H3] sampled_guard_pages was given a rate of 0, 0 slots, or something that isn't a checking policy for the "
+        "other blocks; write sampled_guard_pages<5000, hardened>");
     static_assert(!numbers_hold || arguments_hold,
-                  "tarn: [Y7] sampled_guard_pages was named, but this target has no pages of memory that could be made "
-                  "inaccessible; write hardened, or bring a platform header (docs/platforms.md)");
+                  "tarn: [Y7] sampled_guard_pages was used, but this target has no pages of memory that could be made "
+                  "inaccessible; use hardened, or provide a platform header (docs/platforms.md)");
   };
   static constexpr checking_traits traits = [] {
     checking_traits all;
@@ -472,7 +473,7 @@ struct sampled_guard_pages : Then {
       slots_.reserve_for(Slots);
       return slots_.take(bytes, alignment, {++sequence_, detail::this_thread_number()});
     }
-    /// Returns whether the block was taken back. Anything wrong with it is noted.
+    /// Returns whether the block was freed. Anything wrong with it is noted.
     bool give(void* block, detail::pending_report& one) noexcept {
       const detail::slot_view view = slots_.find(block);
       const detail::slot_verdict verdict = slots_.give(block, {++sequence_, detail::this_thread_number()});
@@ -496,16 +497,16 @@ struct sampled_guard_pages : Then {
       describe(view, what);
       return true;
     }
-    /// Where a walk begins: blocks that are sampled after that don't concern it.
+    /// Where a walk begins: it ignores blocks that are sampled later.
     std::uint64_t sampled_now() const noexcept { return sequence_; }
-    /// Calls visit(block) for each that was in use when sampled_now() returned `then`, and is still.
+    /// Calls visit(block) for each block that was in use when sampled_now() returned `then`, and still is.
     template <class Visit>
     void each_sampled(std::uint64_t then, Visit visit) {
       slots_.each_live([&](const detail::slot_view& view) {
         if (view.taken.sequence <= then) visit(const_cast<std::byte*>(view.block));
       });
     }
-    /// The pool ends: does what Then does, and sampled blocks in use are leaks, too.
+    /// The pool is destroyed: does what Then does; sampled blocks in use are also leaks.
     template <class Chunks>
     void on_end(Chunks& chunks, detail::pending_report& one, span<const void*> leaks) noexcept
       requires(Then::traits.sees_end)
@@ -513,7 +514,7 @@ struct sampled_guard_pages : Then {
       base::on_end(chunks, one, leaks);
       if constexpr (!traits.may_end_in_use) note_sampled(one, leaks);
     }
-    /// Sampled blocks have no sites: they are told with the first of the others.
+    /// Sampled blocks have no sites; they are reported with the first of the others.
     template <class Chunks>
     void note_in_use(Chunks& chunks, detail::pending_report& one, span<const void*> leaks,
                      detail::told_sites& told) noexcept

@@ -1,9 +1,9 @@
-// decides    wrong frees are refused and reported, as hardened does, while the pool's checks are on: from the start where the
-//            environment variable TARN_CHECK names the pool, or from a call of switch_checks() on
-// costs      a branch that the processor predicts for each call, while the checks are off; a byte for each block, at the front
-//            of its chunk. With guard_bytes 32 bytes for each block. On: about what hardened costs
-// conflicts  unnamed: nobody could name the pool
-// use when   a release build should be able to look for a wrong free where it happens, without being built anew
+// decides    wrong frees are refused and reported, as hardened does, while the pool's checks are on: from the start if the
+//            environment variable TARN_CHECK lists the pool, or after a call of switch_checks()
+// costs      a predictable branch for each call, while the checks are off; a byte for each block, at the front of its chunk.
+//            With guard_bytes 32 bytes for each block. On: about what hardened costs
+// conflicts  unnamed: the pool couldn't be listed
+// use when   a release build should be able to detect a wrong free where it happens, without being rebuilt
 #ifndef TARN_POLICIES_CHECKING_SWITCHABLE_CHECKING_H_
 #define TARN_POLICIES_CHECKING_SWITCHABLE_CHECKING_H_
 
@@ -25,26 +25,26 @@
 
 // What happens:
 //
-//   choose        the pool gets its name: TARN_CHECK says whether the checks are on
-//   comes_out     a block came from the list while they are on: its record and any guard bytes are checked
+//   choose        the pool gets its name: TARN_CHECK decides whether the checks are on
+//   comes_out     a block is taken from the list while they are on: its record and any guard bytes are checked
 //   comes_in      a block is freed while they are on: the same
 //    take_noted     after a call, under the core guard: describes what one of the two found
 //   switch_on     all records are forgotten
 //
-// A block's record says that it is in use or free only if it was handed out, or freed, while the checks were on. Of other
-// blocks nothing is known, so they pass.
+// A block's record says that it is in use or free only if it was allocated, or freed, while the checks were on. Nothing is
+// known about other blocks, so they pass.
 
 namespace tarn::detail {
 
 // ---- TARN_CHECK --------------------------------------------------------------------------------------------------------
 
-/// What is asked for a pool.
+/// What the list requests for a pool.
 struct check_wish {
   bool checks = false;
   bool guards = false;
 };
 
-/// An entry of the list: a name, `*` at its end for any further characters, and `:guard`.
+/// An entry of the list: a name, maybe with a final `*` for any further characters, and `:guard`.
 struct check_entry {
   const char* name;
   std::size_t length;
@@ -68,8 +68,8 @@ struct check_entry {
   }
 };
 
-/// Where the entry that begins there ends. A comma within brackets belongs to a name: that of a class with arguments. If one of
-/// the brackets is never closed, they are characters as any other.
+/// Where the entry that begins there ends. A comma within brackets belongs to a name, such as that of a class with arguments.
+/// If one of the brackets is never closed, they are ordinary characters.
 inline const char* end_of_check(const char* at) noexcept {
   const char* comma = nullptr;
   int angles = 0, rounds = 0;
@@ -100,7 +100,7 @@ void each_check(const char* text, Visit visit) noexcept {
 /// One for the process.
 class check_list {
  public:
-  /// What the list asks for a pool of that name. \param has_room  for guard bytes
+  /// What the list requests for a pool of that name. \param has_room  for guard bytes
   check_wish wish_for(const char* pool, bool has_room) noexcept {
     check_wish wish;
     const char* const text = std::getenv("TARN_CHECK");
@@ -118,7 +118,7 @@ class check_list {
   }
 
  private:
-  static constexpr std::size_t most = sizeof(std::size_t) * 8;  // entries of which it is known whether a pool had that name
+  static constexpr std::size_t most = sizeof(std::size_t) * 8;  // entries for which a match can be recorded
 
   static void print(line_writer& line, char* text) noexcept {
     char* const end = line.end();
@@ -132,7 +132,7 @@ class check_list {
          << "\", whose blocks have no room for them; write switchable_checking_with<guard_bytes>. Its other checks are on";
     print(line, text);
   }
-  /// At the end of the process: a name was misspelled, perhaps.
+  /// At exit: a name may be misspelled.
   TARN_ONE_IN_LIBRARY static void print_unknown() noexcept;
 
   atomic_word<std::size_t> found_ = 0;
@@ -180,7 +180,7 @@ class switched_checks {
 
   // ---- under the core guard ----------------------------------------------------------------------------------------------
 
-  /// A block came from the list. Returns whether it may be handed out. If not, that is noted.
+  /// A block was taken from the list. Returns whether it may be allocated. If not, notes why.
   bool comes_out(chunks_type& chunks, void* block) noexcept {
     const place at = place::of(chunks, block);
     if (at.c == nullptr || at.slot >= at.c->carved || at.in_use()) return note(block, true);
@@ -194,7 +194,7 @@ class switched_checks {
     known.take(unused_);
     return true;
   }
-  /// A block is given back. Returns whether it may be. If not, that is noted.
+  /// A block is freed. Returns whether it may be. If not, notes why.
   bool comes_in(chunks_type& chunks, void* block) noexcept {
     const place at = place::of(chunks, block);
     if (!may_be_in_use(at)) return note(block, false);
@@ -207,7 +207,7 @@ class switched_checks {
     at.records().get(at.slot).give(unused_);
     return true;
   }
-  /// What is wrong with a block that can't be given back, as things stand.
+  /// What is wrong now with a block that can't be freed.
   void describe_deallocate(chunks_type& chunks, void* block, pending_report& one) noexcept {
     const place at = place::of(chunks, block);
     if (!may_be_in_use(at)) detail::note_no_block(chunks, at, block, one);
@@ -221,7 +221,7 @@ class switched_checks {
     const place at = place::of(chunks, block);
     if (!came_out_) {
       describe_deallocate(chunks, block, one);
-      if (!one.seen()) one.note(misuse_kind::double_free, block);  // somebody was handed it meanwhile
+      if (!one.seen()) one.note(misuse_kind::double_free, block);  // it was allocated again in between
     } else if (at.c != nullptr && at.slot < at.c->carved) {
       note_damage(chunks, at, block, one);
     }
@@ -229,7 +229,7 @@ class switched_checks {
     return true;
   }
 
-  /// Switches the checks on. Nothing is known of any block any more. With guard bytes, if there is room.
+  /// Switches the checks on. All blocks become unknown. With guard bytes, if there is room.
   void switch_on(chunks_type& chunks) noexcept {
     chunks.each([](chunk& c) { static_cast<block_records<live_mark>&>(c).forget(); });
     has_guards_.store(Spec::guards, memory_order_relaxed);
@@ -259,7 +259,7 @@ class switched_checks {
   static guard_words words_around(chunks_type& chunks, const void* block) noexcept {
     return {block, chunks.geometry().payload()};
   }
-  /// Whether a block starts there that isn't known to be free.
+  /// Whether the address is a block's start, and the block isn't known to be free.
   static bool may_be_in_use(const place& at) noexcept {
     if (at.c == nullptr || at.slot >= at.c->carved) return false;
     const live_mark* const known = at.records().find(at.slot);
@@ -284,7 +284,7 @@ class switched_checks {
   atomic_word<bool> is_decided_ = false;
   atomic_word<bool> has_guards_ = false;
   atomic_word<const char*> name_ = nullptr;  // until it is decided
-  void* noted_ = nullptr;  // the first that was wrong and not described yet, and whether it came out of the list
+  void* noted_ = nullptr;  // the first that was wrong and not described yet, and whether it came from the list
   bool came_out_ = false;
   std::uint64_t unused_ = 0;  // live_mark counts nothing
 };
@@ -293,13 +293,12 @@ class switched_checks {
 
 namespace tarn {
 
-/// Checks that are off until somebody names the pool. TARN_CHECK holds names, with commas between them: the checks of these
-/// pools are on from the start. `*` at the end of a name stands for any further characters; `:guard` behind it asks for guard
-/// bytes, too:
+/// Checks that are off until the pool is listed. TARN_CHECK is a list of names, separated by commas; the checks of these pools
+/// are on from the start. `*` at the end of a name stands for any further characters; `:guard` after it adds guard bytes:
 ///
 ///   TARN_CHECK=orders,messages:guard,cache_*
 ///
-/// A double free, a foreign or an interior pointer is reported, and the call does nothing. Blocks that were handed out before
+/// A double free, a foreign or an interior pointer is reported, and the call does nothing. Blocks that were allocated before
 /// the checks were switched on pass once.
 /// \tparam Options  guard_bytes, reported_to<handler>
 template <class... Options>
@@ -310,7 +309,7 @@ struct switchable_checking_with {
       detail::handlers_among<Options...> <= 1;
   struct complaint {
     static_assert(arguments_hold,
-                  "tarn: [H4] switchable_checking_with was given something that is none of its options; they are guard_bytes "
+                  "tarn: [H4] switchable_checking_with was given something that isn't one of its options; they are guard_bytes "
                   "and one reported_to<handler>");
   };
 

@@ -1,6 +1,6 @@
 // Which pools have a call of the calling thread in progress. A reentrant call, by a signal handler that interrupted the pool,
-// would deadlock or see inconsistent state; one by the pool's own store finds the pool as other threads do at that moment. Also
-// here: the number that every thread of the process has.
+// would deadlock or see inconsistent state; a call by the pool's own store sees what other threads see at that moment. Also
+// here: a number for every thread of the process.
 #ifndef TARN_POLICIES_DETAIL_CALL_FRAME_H_
 #define TARN_POLICIES_DETAIL_CALL_FRAME_H_
 
@@ -16,8 +16,8 @@
 
 namespace tarn::detail {
 
-/// One for each call, on the stack of the calling thread, which knows the innermost one. A signal handler sees the frames of
-/// the thread that it interrupted, and leaves them unchanged.
+/// One for each call, on the stack of the calling thread, which stores the address of the innermost one. A signal handler sees
+/// the frames of the thread that it interrupted, and leaves them unchanged.
 class call_frame {
  public:
   TARN_STEP explicit call_frame(const void* pool) noexcept : pool_(pool), outer_(innermost().load(memory_order_relaxed)) {
@@ -38,7 +38,7 @@ class call_frame {
     return one;
   }
   bool is_at_store() const noexcept { return is_at_store_; }
-  /// The outermost frame of this thread in that pool; null: no call of it is in progress.
+  /// The outermost frame of this thread in that pool; null: this thread has no call in progress.
   TARN_STEP static call_frame* in(const void* pool) noexcept {
     call_frame* found = nullptr;
     for (call_frame* one = innermost().load(memory_order_relaxed); one != nullptr; one = one->outer_)
@@ -46,11 +46,11 @@ class call_frame {
     return found;
   }
 
-  /// True the first time: a handler that is told of a call, and makes another one, isn't told of that one.
+  /// True the first time, so if a handler is called for a call and makes another one, it isn't called again.
   bool is_news() noexcept { return !replace(told_, true); }
 
  private:
-  // Else nothing is noticed.
+  // Otherwise nothing is detected.
   static constexpr bool knows_thread = platform::system::has_thread_locals || !platform::system::has_threads;
   TARN_STEP static atomic_word<call_frame*>& innermost() noexcept {
     static constinit TARN_THREAD_LOCAL atomic_word<call_frame*> frame = nullptr;
@@ -65,7 +65,7 @@ class call_frame {
   friend class store_mark;
 };
 
-/// Held while a store is called: the innermost call of the thread is at it.
+/// Held while a store is called: marks that the thread's innermost call is at its store.
 class store_mark {
  public:
   store_mark() noexcept : frame_(call_frame::innermost().load(memory_order_relaxed)) { set(true); }
@@ -89,9 +89,9 @@ class store_mark {
 /// 64 bits where the processor can count in them at once.
 using thread_number = std::conditional_t<platform::has_wide_atomics, std::uint64_t, std::uintptr_t>;
 
-/// Whoever numbers the threads of the process.
+/// The library that numbers the threads of the process.
 struct thread_numbering {
-  thread_number& (*const of_thread)() noexcept;  // where the calling thread has its number; 0: it has none yet
+  thread_number& (*const of_thread)() noexcept;  // where the calling thread's number is stored; 0: none yet
   atomic_word<thread_number> last = 0;
 
   TARN_COLD thread_number ask() noexcept {
@@ -106,8 +106,8 @@ TARN_ONE_IN_LIBRARY inline thread_number& number_of_thread() noexcept {
 }
 TARN_FOUND_IN_PROCESS inline constinit thread_numbering library_numbering{number_of_thread};
 
-/// A number that no other thread of the process ever has: 1, 2, ... in the order in which threads ask. Where a thread has no
-/// variables of its own, the system's number for it, which a later thread may have again.
+/// A number that no other thread of the process ever has: 1, 2, ... in the order of the first calls. Without thread-local
+/// variables: the system's number for the thread, which a later thread may get again.
 TARN_STEP thread_number this_thread_number() noexcept {
   if constexpr (platform::system::has_thread_locals) {
     static constinit TARN_THREAD_LOCAL thread_number known = 0;

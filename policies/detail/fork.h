@@ -1,5 +1,6 @@
-// Forks. The child of a fork has one thread: a mutex that another thread held would stay locked for ever, with what it guards
-// half changed. So a fork first waits until no pool is half changed, and the child renews the locks of threads that are gone:
+// Forks. The child of a fork has one thread: a mutex that another thread held would stay locked for ever, and what it guards
+// would stay half changed. So a fork first waits until no pool is half changed, and the child renews the locks of threads that
+// don't exist there:
 //
 //   before      locks `forking`: one fork at a time
 //               closes the gate, and waits until the only threads inside are at stores                             fork_gate
@@ -61,7 +62,7 @@ struct fork_position {
   bool at_store = false;
 };
 
-/// The functions return at once, unless a fork is in progress.
+/// The functions return immediately, unless a fork is in progress.
 class fork_gate {
  public:
   /// Waits while the gate is closed.
@@ -101,7 +102,7 @@ class fork_gate {
 
   // ---- the fork ----------------------------------------------------------------------------------------------------------
 
-  /// Returns when nobody is inside but the caller, or only threads at stores. \param patience  nanoseconds to wait for stores
+  /// Returns when only the caller is inside, or only threads at stores. \param patience  nanoseconds to wait for stores
   void close(const fork_position& me, std::uint64_t patience) noexcept {
     const unsigned own = me.depth != 0 ? 1 : 0;
     const unsigned own_at_store = me.at_store ? 1 : 0;
@@ -145,7 +146,7 @@ class fork_gate {
     return !is_shut(seen) &&
            word_.compare_exchange_weak(seen, seen + one_inside, memory_order_acquire, memory_order_relaxed);
   }
-  /// A fork, or a newcomer, may wait for the change.
+  /// A fork, or a new thread, may wait for the change.
   void tell(unsigned before) noexcept {
     if (is_shut(before)) [[unlikely]]
       wake_all(word_.address());
@@ -164,12 +165,12 @@ struct fork_library {
 };
 
 /// What no other thread may hold at a fork. Constant-initialised, without a destructor, so that static pools have none: an
-/// owner that ends before the process calls leave().
+/// owner that is destroyed before the process exits calls leave().
 class fork_member {
  public:
   using handler = void (*)(fork_member&, fork_step) noexcept;
 
-  /// \param has_end  its owner has a destructor, and calls leave(): whose it is then makes no difference, and it is all zero
+  /// \param has_end  its owner has a destructor, and calls leave(): its library is then irrelevant, and the object is all zero
   constexpr explicit fork_member(bool has_end = false) noexcept;
   fork_member(const fork_member&) = delete;
   fork_member& operator=(const fork_member&) = delete;
@@ -191,9 +192,9 @@ class fork_member {
   enum class phase : unsigned char { apart, listed, taken };
   TARN_ONE_IN_LIBRARY bool admits_slow(handler act) noexcept;
 
-  // A static object without an end is of the library that it lies in, whichever library's code reaches it first: with
-  // -rdynamic, a library's own functions may be the program's, and the program stays when the library goes. Other objects are
-  // of the library whose code enters them.
+  // A static object that is never destroyed belongs to the library that contains it, whichever library's code uses it first.
+  // With -rdynamic, a library's own functions may be the program's, and the program stays when the library is unloaded. Other
+  // objects belong to the library whose code enters them.
   atomic_word<fork_library*> library_;
   fork_member* next_ = nullptr;
   fork_member* previous_ = nullptr;
@@ -205,7 +206,7 @@ class fork_member {
 /// One for the process.
 class fork_list {
  public:
-  /// \param of_thread  where the calling thread has its place
+  /// \param of_thread  where the calling thread's position is stored
   constexpr explicit fork_list(fork_position& (*of_thread)() noexcept) noexcept : position_(of_thread) {}
   fork_position& position() const noexcept { return position_(); }
 
@@ -236,7 +237,7 @@ class fork_list {
     const held lock(mutex_);
     *place_of(nullptr) = &library;
   }
-  /// It is unloaded, or the process ends: nothing of another library may refer to it any more.
+  /// It is unloaded, or the process exits: nothing in another library may refer to it any more.
   void remove(fork_library& library) noexcept {
     const held lock(mutex_);
     for (fork_member *m = first_, *next = nullptr; m != nullptr; m = next) {
@@ -249,12 +250,12 @@ class fork_list {
   }
   /// Whether the library's handlers act.
   bool is_first(const fork_library& library) noexcept {
-    if (holds_all()) return false;  // another's have
+    if (holds_all()) return false;  // another library's did
     const held lock(mutex_);
     return libraries_ == &library;
   }
 
-  /// Whether the calling thread forks and holds everything: then all is its own.
+  /// Whether the calling thread forks and holds everything; if so, everything is its own.
   bool holds_all() const noexcept {
     const thread_number forker = forker_.load(memory_order_relaxed);
     return forker != 0 && forker == this_thread_number();
@@ -296,7 +297,7 @@ class fork_list {
   }
 
  private:
-  /// This thread locked it, in the parent: ThreadSanitizer must hear that it no longer does.
+  /// This thread locked it, in the parent. ThreadSanitizer must be notified that it no longer does.
   static void make_anew(tarn::mutex& mutex) noexcept {
     mutex.unlock();
     ::new (static_cast<void*>(&mutex)) tarn::mutex;
@@ -345,7 +346,8 @@ TARN_ONE_IN_LIBRARY inline fork_position& position_of_thread() noexcept {
 TARN_FOUND_IN_PROCESS inline constinit fork_list library_list{position_of_thread};
 inline fork_list& process_forks() noexcept { return one_in_process<library_list, 0x102>::get(); }
 
-// Functions of a library's own, as its variable is: another's would install handlers that go with that one.
+// Each library has its own copy of these functions and of the variable, because another library's would install handlers that
+// disappear with that library.
 TARN_ONE_IN_LIBRARY void install_fork_handlers() noexcept;
 TARN_ONE_IN_LIBRARY inline constinit fork_library library_forks{.install = install_fork_handlers};
 TARN_ONE_IN_LIBRARY inline void before_fork() noexcept {
@@ -357,12 +359,12 @@ TARN_ONE_IN_LIBRARY inline void at_end_of_library() noexcept { process_forks().r
 /// Registering may allocate, so nothing is held.
 TARN_COLD TARN_ONE_IN_LIBRARY inline void install_fork_handlers() noexcept {
   if (library_forks.is_installed.exchange(true, memory_order_relaxed)) return;
-  if (!platform::system::at_fork(before_fork, after_fork_in_parent, after_fork_in_child))  // no memory: the next tries again
+  if (!platform::system::at_fork(before_fork, after_fork_in_parent, after_fork_in_child))  // no memory: the next retries
     return library_forks.is_installed.store(false, memory_order_relaxed);
   process_forks().add(library_forks);
   std::atexit(at_end_of_library);
 }
-/// Handlers that are registered first run last before a fork: then those of the program have locked what they need. A template,
+/// Handlers that are registered first run last before a fork, when those of the program have locked what they need. A template,
 /// so that only programs with such mutexes have it.
 struct TARN_ONE_IN_LIBRARY early_fork_handlers {
   TARN_STEP early_fork_handlers() noexcept { this_thread_number(), install_fork_handlers(); }
@@ -389,7 +391,7 @@ inline void fork_member::leave() noexcept {
 
 // ---- inside the gate, and at a store ---------------------------------------------------------------------------------------
 
-/// A stay inside the gate. One within another, in a store that is a pool itself, ends the outer one's time at the store.
+/// A stay inside the gate. A nested one, in a store that is a pool itself, ends the outer one's time at the store.
 class [[nodiscard]] inside_gate {
  public:
   /// Waits while a fork is in progress.
@@ -427,7 +429,7 @@ class [[nodiscard]] inside_gate {
   how how_ = how::outside;
 };
 
-/// Held while a store is called, or while a thread waits for who may be at one.
+/// Held while a store is called, or while a thread waits for another that may be at one.
 class [[nodiscard]] store_call {
  public:
   store_call() noexcept : counts_(me().depth != 0 && !me().at_store && !process_forks().holds_all()) {
@@ -487,7 +489,7 @@ class [[nodiscard]] store_call {
   store_call& operator=(const store_call&) = delete;
 };
 
-constexpr bool is_at_some_store() noexcept { return false; }  // nobody counts
+constexpr bool is_at_some_store() noexcept { return false; }  // not counted
 
 #endif
 
@@ -498,12 +500,12 @@ concept try_lockable = requires(M& m) {
   { m.try_lock() } -> std::convertible_to<bool>;
 };
 
-/// The same, where threads may be inside the gate: a locking policy keeps them apart, or other pools ask this one to trim.
+/// The same, if threads may be inside the gate: a locking policy synchronises them, or other pools ask this one to trim.
 template <class Locking, bool Asked = false>
 using store_call_under = std::conditional_t<Locking::traits.one_thread && !Asked, no_guard, store_call>;
 
-/// Makes a mutex anew, in the child of a fork: the thread that locked it may be gone, or be this one, which the system knows by
-/// another number than in the parent. So unlock() may do nothing.
+/// Reconstructs a mutex in the child of a fork. The thread that locked it may be gone, or be this one, whose number in the
+/// system differs from that in the parent, so unlock() may do nothing.
 template <class Mutex>
 void renew(Mutex& mutex) {
   ::new (static_cast<void*>(detail::pointer_to(mutex))) Mutex;
@@ -515,7 +517,7 @@ void act_on_leaf(Mutex& mutex, fork_step step) {
   if (step == fork_step::lock) {
 #if defined(TARN_TSAN)
     // Members come and go, so each fork has an order of its own. Only one holds several, so no two wait for each other, but
-    // ThreadSanitizer doesn't see that. It doesn't ask in which order mutexes were tried.
+    // ThreadSanitizer doesn't see that. It ignores the order of mutexes that were locked by try_lock().
     if constexpr (try_lockable<Mutex>) {
       while (!mutex.try_lock()) yield_thread();
       return;
@@ -614,14 +616,14 @@ class store_mutex {
 template <class Mutex>
 inline Mutex mutex_of_forker{};
 
-/// The member of an owner that has a destructor, and lets all that it consists of start zero.
+/// The member of an owner that has a destructor, so that all of its bytes start as zero.
 struct fork_member_with_end : fork_member {
   constexpr fork_member_with_end() noexcept : fork_member(true) {}
 };
 template <class Traits>
 using fork_member_in = std::conditional_t<starts_zero<Traits>, fork_member_with_end, fork_member>;
 
-/// A leaf mutex that a fork holds. Its owner calls leave() before it ends.
+/// A leaf mutex that a fork holds. Its owner calls leave() before it is destroyed.
 /// \tparam Member  fork_member, or that with an end
 template <class Member>
 class fork_mutex_as : Member {

@@ -1,9 +1,9 @@
-// Where the blocks of a chunk lie: stride, alignment and colouring, derived in this one place; and how reuse policies read and
-// write the links that lie in free blocks (free_words).
+// The positions of blocks in a chunk: stride, alignment and colouring, derived in this one place; and how reuse policies read
+// and write the links in free blocks (free_words).
 //
 //   |<-- offset -->|<------- payload ------->|<- suffix ->|<- pad ->|     offset: the prefix, rounded up to the alignment
 //   ^ slot         ^ block                                          ^ next slot = slot + stride
-//   | links |                                                             of a free block whose payload is left alone
+//   | links |                                                             of a free block whose payload is untouched
 #ifndef TARN_POLICIES_DETAIL_GEOMETRY_H_
 #define TARN_POLICIES_DETAIL_GEOMETRY_H_
 
@@ -27,8 +27,8 @@ struct block_shape {
   std::size_t min_alignment = 1;  // of those links
   std::size_t prefix = 0;         // in front of the payload
   std::size_t suffix = 0;         // behind it
-  std::size_t links = 0;          // of the prefix, for the links of a free block; 0: they lie in the payload
-  bool coloured = true;           // false: blocks whose size divides a page never lie in two, so that it can go back
+  std::size_t links = 0;          // of the prefix, for the links of a free block; 0: they are in the payload
+  bool coloured = true;           // false: blocks whose size divides a page never span two, so pages can be returned
 };
 
 /// \tparam Checking  may keep links out of the payload of free blocks: `keeps_payload`
@@ -45,12 +45,12 @@ constexpr block_shape shape_for() noexcept {
 
 inline constexpr std::size_t cache_line = 64;  // bytes
 
-/// The first words of blocks of 128, 256, 512 … bytes, which are written most, share the same few sets of the cache. So every
-/// run of 64 KiB starts one cache line later than its distance says: "coloured" carving. Churn over 100,000 blocks of 256
+/// The first words of blocks of 128, 256, 512 … bytes, which are written most, would share a few sets of the cache. So every
+/// run of 64 KiB starts one cache line later than its distance suggests ("coloured" carving). Churn over 100,000 blocks of 256
 /// bytes: 6.8 to 4.7 ns a pair (prototype, Sapphire Rapids).
 inline constexpr std::size_t colour_run = 64 * 1024;  // bytes
 
-/// What follows from a block's size and alignment, in bytes; computed when it is asked.
+/// What follows from a block's size and alignment, in bytes; computed when it is used.
 template <class Size, block_shape Shape>
 class computed_layout {
  public:
@@ -59,7 +59,7 @@ class computed_layout {
   = default;
   TARN_STEP constexpr explicit computed_layout(const Size& size) noexcept : size_(size) {}
 
-  /// What the user asked for.
+  /// What the user requested.
   TARN_STEP constexpr std::size_t block_size() const noexcept { return size_.bytes(); }
   constexpr std::size_t block_alignment() const noexcept { return size_.alignment(); }
 
@@ -70,7 +70,7 @@ class computed_layout {
     else return round_up(Shape.prefix, alignment());
   }
   TARN_STEP constexpr std::size_t stride() const noexcept { return round_up(offset() + payload() + Shape.suffix, alignment()); }
-  /// The best alignment of a chunk for its blocks: no block spans more cache lines than it must.
+  /// The best alignment of a chunk for its blocks: no block spans more cache lines than necessary.
   TARN_STEP constexpr std::size_t chunk_alignment() const noexcept {
     return larger(larger(alignment(), alignof(void*)), smaller(lowest_bit(stride()), cache_line));
   }
@@ -91,8 +91,8 @@ class computed_layout {
 template <auto Value>
 inline constexpr auto constant = Value;
 
-/// The same, of a size that is known when the pool is compiled: constants, also at -O0, where a check of hardened asks for some
-/// of them thirty times (139 to 103 ns a pair).
+/// The same, of a size that is known when the pool is compiled: constants, even at -O0, where a check of hardened uses some of
+/// them thirty times (139 to 103 ns a pair).
 template <class Size, block_shape Shape>
 class fixed_layout {
   static constexpr computed_layout<Size, Shape> of{};
@@ -125,7 +125,7 @@ class packed_size {
   unsigned char alignment_bits_;
 };
 
-/// The same, of a size that the pool is given: in two words, what takes time computed once, when the pool is made.
+/// The same, for a size that the pool is given: in two words; what takes time is computed once, when the pool is created.
 template <class Size, block_shape Shape>
 class stored_layout : public computed_layout<packed_size, Shape> {
   using computed = computed_layout<packed_size, Shape>;
@@ -150,7 +150,7 @@ class stored_layout : public computed_layout<packed_size, Shape> {
 template <class Size, block_shape Shape>
 using layout_of = std::conditional_t<Size::traits.at_run_time, stored_layout<Size, Shape>, fixed_layout<Size, Shape>>;
 
-/// The pointers that a block holds, if a size that is given at run time says so by its type all the same.
+/// The number of pointers that a block holds, if a size that is given at run time declares it in its type.
 template <class Size>
 inline constexpr std::size_t known_words = 0;
 
@@ -248,10 +248,10 @@ class geometry : public layout_of<Size, Shape> {
 
 // ---- links in free blocks --------------------------------------------------------------------------------------------------
 //
-// If a checking policy says so, they are encoded, and no address is followed before it is checked: a program that wrote into a
-// free block can neither lead the list astray nor make it hand out what is no block.
+// If a checking policy requires it, they are encoded, and every address is checked before it is followed. So a program that
+// wrote into a free block can't corrupt the list, or make it hand out something that isn't a block.
 
-/// A checking policy that has links encoded.
+/// A checking policy that encodes links.
 template <class Checking>
 concept hides_links = Checking::traits.hides_links;
 
@@ -266,7 +266,7 @@ class free_words {
   /// How many pointers a free block holds.
   std::size_t count() const noexcept { return chunks_.geometry().words(); }
 
-  /// Word `i` of a free block. By memcpy: the user's object is gone, and ours doesn't exist yet.
+  /// Word `i` of a free block. By memcpy, because the user's object is gone and ours doesn't exist yet.
   TARN_STEP void* read(void* block, std::size_t i) const noexcept {
     std::byte* const place = at(block, i);
     if constexpr (memory_tools::active) memory_tools::unpoison(place, sizeof(void*));
@@ -300,7 +300,7 @@ class free_words {
   TARN_STEP std::byte* at(void* block, std::size_t i) const noexcept {
     return static_cast<std::byte*>(chunks_.geometry().links(block)) + i * sizeof(void*);
   }
-  /// Differs from word to word, so that a word copied from another block is detected, too.
+  /// Differs from word to word, so that a word copied from another block is also detected.
   static std::uintptr_t mask(const std::byte* place) noexcept { return code_of(place, coded::link); }
 
   Chunks& chunks_;

@@ -1,5 +1,5 @@
-// The pools of the process that any thread may ask something: to trim, because another pool ran out of memory or the program
-// wants memory back; for their figures; to switch their checks. One list, whichever libraries the pools are in.
+// The pools of the process that any thread may ask to trim (because another pool ran out of memory, or the program wants memory
+// back), for their figures, or to switch their checks. One list, whichever libraries the pools are in.
 //
 //   enter      a pool, when it is created or before its first chunk: from now on it may be asked
 //   ask_each…  a thread: goes from one pool to the next, marks it as asked, and asks it with nothing held
@@ -8,9 +8,9 @@
 //
 // Pools of the registry and those that can trim are two chains: no question passes the other's pools.
 //
-// Nothing here waits while it holds something: the list's mutex is never held while a pool is asked. To enter, to leave and to
-// go on to the next pool take the same time, however many pools there are, except that a walk to a rank passes the lower ones,
-// and a pool that enters passes the higher ones.
+// Nothing here waits while it holds something: the list's mutex is never held while a pool is asked. Entering, leaving and
+// advancing to the next pool take constant time, except that a walk to a rank passes the lower ones, and a pool that enters
+// passes the higher ones.
 #ifndef TARN_POLICIES_DETAIL_PROCESS_LIST_H_
 #define TARN_POLICIES_DETAIL_PROCESS_LIST_H_
 
@@ -33,7 +33,7 @@ struct pool_record;
 
 namespace tarn::detail {
 
-/// What a pool that was asked gave back. `busy`: another thread is at its store.
+/// What a pool that was asked returned. `busy`: another thread is at its store.
 struct trimmed {
   std::size_t bytes = 0;
   bool busy = false;
@@ -43,12 +43,12 @@ struct trimmed {
 struct process_calls {
   trimmed (*trim)(void* pool) noexcept = nullptr;
   // The registry's: if it has one, it has the first two.
-  void (*entered)(void* pool) noexcept = nullptr;                       // notes what the registry shows of every pool
+  void (*entered)(void* pool) noexcept = nullptr;                       // notes what the registry shows for every pool
   void (*tell)(const void* pool, pool_record& out) noexcept = nullptr;  // writes what can be seen under its core guard
   bool (*switch_checks)(void* pool, bool on, bool is_owner) noexcept = nullptr;  // returns whether it could
 };
 
-/// A library with pools in the list. They are removed when it ends, and none enters after that.
+/// A library with pools in the list. They are removed when it is unloaded, and none enters after that.
 struct process_library {
   enum class phase { before_any, some, over };
   atomic_word<phase> now = phase::before_any;
@@ -62,15 +62,15 @@ struct process_library {
   }
 };
 
-/// What a pool keeps for the list. Constant-initialised, without a destructor, so that static pools have none: an owner that
-/// ends before the process leaves.
+/// What a pool keeps for the list. Constant-initialised, without a destructor, so that static pools have none: an owner that is
+/// destroyed before the process exits calls leave().
 class process_node {
  public:
   process_node(const process_node&) = delete;
   process_node& operator=(const process_node&) = delete;
 
-  /// Called with nothing held, before the pool gets its first chunk, and any other. `confined`: no lock keeps threads apart, so
-  /// only the thread that was here last may look into the pool, or ask it to trim.
+  /// Called with nothing held, before the pool gets its first chunk, and any other. `confined`: no lock synchronises threads,
+  /// so only the thread that was here last may inspect the pool, or ask it to trim.
   void enter(void* pool, const process_calls& its, bool confined) noexcept {
     if (confined) owner_.store(this_thread_number(), memory_order_relaxed);
     if (!entered_.load(memory_order_acquire)) [[unlikely]]
@@ -78,8 +78,8 @@ class process_node {
   }
   /// Waits for threads that are asking the pool.
   void leave() noexcept;
-  /// Nobody asks the pool, this thread included, until resume(): its owner looks through its blocks. Waits for threads that are
-  /// asking it.
+  /// No thread, including this one, asks the pool until resume(), because its owner is walking its blocks. Waits for threads
+  /// that are asking it.
   void pause() noexcept;
   void resume() noexcept;
 
@@ -99,7 +99,7 @@ class process_node {
  private:
   friend class process_list;
   TARN_ONE_IN_LIBRARY void enter_now(void* pool, const process_calls& its) noexcept;
-  /// Its library has ended. A static object ends with it; any other may continue, in code of another library.
+  /// Its library was unloaded. A static object is gone with it; any other may continue, in code of another library.
   void forget_library() noexcept {
     if (!is_static_) library_.store(nullptr, memory_order_relaxed);
   }
@@ -107,10 +107,10 @@ class process_node {
   const int rank_;
   const bool is_static_;
   atomic_word<bool> entered_ = false;
-  atomic_word<process_library*> library_;  // at whose end it leaves: a static object's own, or that of the code that entered it
+  atomic_word<process_library*> library_;  // it leaves when this goes: a static object's own, or that of the entering code
   atomic_word<thread_number> owner_ = 0;   // if confined: the thread that was here last
   // The rest belongs to the list.
-  int asked_by_ = 0;  // threads that are asking it now: it stays until they are done
+  int asked_by_ = 0;  // threads that are asking it now: it stays listed until they are done
   int paused_ = 0;    // how often it was paused and not resumed
   void* pool_ = nullptr;
   const process_calls* calls_ = nullptr;
@@ -118,13 +118,13 @@ class process_node {
   process_node* after_ = nullptr;
 };
 
-/// What a pool keeps that other pools can ask to trim. One that another thread keeps busy is left alone after a moment, and so
-/// is one at whose store this thread is.
+/// What a pool keeps that other pools can ask to trim. A pool that stays busy in another thread is skipped after a moment; so
+/// is one whose store this thread is in.
 class reclaim_member : public process_node {
  public:
   constexpr explicit reclaim_member(int priority) noexcept : process_node(priority) {}
 
-  /// Held while this thread is at the pool's store, together with the guard that tells other threads so.
+  /// Held while this thread is at the pool's store, together with the guard that shows this to other threads.
   template <class Guard>
   class at_store {
    public:
@@ -146,7 +146,7 @@ class reclaim_member : public process_node {
     thread_number before_;
   };
 
-  /// Called by the list. Retries for a moment if the pool is busy: perhaps another thread is asking it.
+  /// Called by the list. Retries for a moment if the pool is busy, because another thread may be asking it.
   trimmed ask() const noexcept {
     if (!is_owner() || visitor_.load(memory_order_relaxed) == this_thread_number()) return {};
     constexpr int patience = 100;
@@ -165,23 +165,23 @@ class reclaim_member : public process_node {
 struct reclaim_round {
   int from = INT_MIN;
   bool ended = false;
-  bool met_busy = false;  // since the last rank that gave something back
+  bool met_busy = false;  // since the last rank that returned something
 };
 
 /// One for the process.
 class process_list : fork_member {
  public:
-  /// Calls ask(node) for each node that is in the registry, in the order in which they came.
+  /// Calls ask(node) for each node in the registry, in the order in which they entered.
   template <class Ask>
   void ask_each_listed(Ask ask) noexcept {
     ask_each(first_, [](const process_node&) { return true; }, ask);
   }
-  /// Calls ask(node) for each that can trim and has that rank, in the order in which they came.
+  /// Calls ask(node) for each that can trim and has that rank, in the order in which they entered.
   template <class Ask>
   void ask_each_of_rank(int rank, Ask ask) noexcept {
     ask_each(first_to_trim_, [rank](const process_node& node) { return node.rank_ == rank; }, ask);
   }
-  /// Asks the pools of the next rank to trim. Returns how many bytes they gave back.
+  /// Asks the pools of the next rank to trim. Returns how many bytes they returned.
   std::size_t trim_next(reclaim_round& round) noexcept {
     std::size_t bytes = 0;
     round.ended = !find_rank(round.from);
@@ -202,7 +202,7 @@ class process_list : fork_member {
     return listed_;
   }
 
-  /// Only the first call does something.
+  /// Only the first call has an effect.
   void add(process_node& n, void* pool, const process_calls& its) noexcept {
     const held lock(mutex());
     if (n.entered_.load(memory_order_relaxed)) return;
@@ -221,16 +221,16 @@ class process_list : fork_member {
   void remove(process_node& n) noexcept {
     pause(n);
     const held lock(mutex());
-    if (n.entered_.load(memory_order_relaxed)) unlink(n);  // its library may have removed it meanwhile
+    if (n.entered_.load(memory_order_relaxed)) unlink(n);  // its library may have removed it in between
     --n.paused_;
   }
-  /// The library is unloaded, or the process ends.
+  /// The library is unloaded, or the process exits.
   void remove(const process_library& library) noexcept {
     remove(library, first_);
     remove(library, first_to_trim_);
   }
 
-  /// From now on nobody asks it. Waits for threads that are asking it.
+  /// From now on no thread asks it. Waits for threads that are asking it.
   void pause(process_node& n) noexcept {
     tarn::mutex& held_one = mutex();
     const held lock(held_one);
@@ -243,7 +243,7 @@ class process_list : fork_member {
   }
 
  private:
-  /// The pools that can trim, by rank, or those of the registry. Of the same rank: in the order in which they came.
+  /// The pools that can trim, by rank, or those of the registry. Within a rank: in the order in which they entered.
   struct chain {
     process_node*& first;
     process_node*& last;
@@ -262,7 +262,7 @@ class process_list : fork_member {
         unlink(n);
       } else {
         wait_a_moment(held_one);
-        next = first;  // any may have come or gone
+        next = first;  // any may have entered or left
       }
     }
   }
@@ -354,14 +354,15 @@ class process_list : fork_member {
 
 TARN_FOUND_IN_PROCESS inline constinit process_list library_pools;
 inline process_list& pools_of_process() noexcept { return one_in_process<library_pools, 0x10A>::get(); }
-/// Found at load: later a thread holds what the loader may wait for. A template, so that only programs with such pools have it.
+/// Found when loaded, because later a thread holds what the loader may wait for. A template, so that only programs with such
+/// pools have it.
 struct TARN_ONE_IN_LIBRARY early_process_list {
   TARN_STEP early_process_list() noexcept { pools_of_process(); }
 };
 template <class>
 TARN_FIRST_AT_LOAD static const early_process_list process_list_at_load;
 
-// Functions of a library's own, as its variable is: another's would go with that one.
+// Each library has its own copy of these functions and of the variable, because another library's would be unloaded with it.
 TARN_ONE_IN_LIBRARY void begin_of_library() noexcept;
 TARN_ONE_IN_LIBRARY inline constinit process_library library_in_list{.at_first = begin_of_library};
 TARN_ONE_IN_LIBRARY inline void end_of_library() noexcept {

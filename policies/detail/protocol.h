@@ -12,13 +12,13 @@
 
 namespace tarn::detail {
 
-/// What became of a block that was given back. A policy that never refuses returns the constant `done`, so that the test for it
-/// is optimised away.
+/// The result of freeing a block. A policy that never refuses returns the constant `done`, so that the test for it is optimised
+/// away.
 enum class status : unsigned char {
   done,
-  crowded,      // done, and the slow half must make room before the next push
+  crowded,      // done, but the slow path must make room before the next push
   surplus,      // done, and more chunks are empty than the retention policy keeps
-  full,         // not done: the fast half can't take it, the slow half must
+  full,         // not done: the fast path can't take it, the slow path must
   uncounted,    // the same, and the block isn't counted as free yet
   refused,      // not done: a checking policy found misuse
   damaged,      // done, but a checking policy found misuse on the way
@@ -37,8 +37,8 @@ inline bool overlap(memory a, memory b) noexcept {
   return other < at + a.bytes && at < other + b.bytes;
 }
 
-/// What a growth policy wants next, in blocks. `wanted` 0: it refuses. `at_most` limits the blocks that the pool makes of a
-/// region larger than requested. If the store refuses `wanted`, half of it is tried, and so on down to `at_least`.
+/// What a growth policy requests next, in blocks. `wanted` 0: it refuses. `at_most` limits the blocks that the pool carves from
+/// a region larger than requested. If the store refuses `wanted`, the pool requests half of it, and so on down to `at_least`.
 struct chunk_request {
   std::size_t wanted = 0;
   std::size_t at_most = 0;
@@ -72,11 +72,12 @@ inline std::size_t without_nulls(void** blocks, std::size_t n) noexcept {
   return kept;
 }
 
-/// What a locking policy does if a thread asks for a growth guard that it holds: the store called code that uses the pool.
+/// What a locking policy does if a thread requests a growth guard that it already holds, because the store called code that
+/// uses the pool.
 enum class growth_again {
-  waits,  // for ever, or it doesn't say: the pool notes which thread is at its store
+  waits,  // for ever, or it isn't declared: the pool notes which thread is at its store
   nests,  // the guard can be held twice, as only one thread, or one core, uses the pool
-  told,   // grows_here() says beforehand whether the calling thread holds it
+  told,   // grows_here() returns beforehand whether the calling thread holds it
 };
 template <class Guards>
 inline constexpr growth_again again_of = growth_again::waits;
@@ -100,15 +101,15 @@ struct no_column {
   TARN_STEP constexpr void open(std::byte*, std::size_t, const Geometry&) noexcept {}
 };
 
-/// Whether all that a new pool consists of is zero: blocks lie in it, and it has a destructor. A static one then takes no space
-/// in the program's file. One without a destructor has its blocks beside it instead, unless it is all zero anyway.
+/// Whether all bytes of a new pool are zero: it contains its blocks and has a destructor. A static one then takes no space in
+/// the program's file. One without a destructor has its blocks outside the pool object, unless it is all zero anyway.
 template <class Traits>
 inline constexpr bool starts_zero = false;
 template <class Traits>
   requires(Traits::holds_array && !Traits::is_static)
 inline constexpr bool starts_zero<Traits> = true;
 
-/// Whether the arrays of a pool's stores lie beside it.
+/// Whether the arrays of a pool's stores are outside the pool object.
 template <class Traits>
 inline constexpr bool arrays_lie_beside = false;
 template <class Traits>
@@ -126,7 +127,7 @@ concept column = std::default_initializable<C> && requires(C& c, std::byte* star
 
 inline constexpr std::size_t size_max = static_cast<std::size_t>(-1);
 
-/// Sizes and alignments above this can't exist in an address space. Those up to it leave room for every sum made of them.
+/// Sizes and alignments above this can't exist in an address space. With those up to it, no sum overflows.
 inline constexpr std::size_t size_limit = size_max / 8;
 
 // Those of <algorithm> would cost every file with a pool 20,000 lines, and debug builds a function call each.
@@ -155,7 +156,7 @@ TARN_STEP constexpr std::size_t multiply(std::size_t a, std::size_t b) noexcept 
   return b != 0 && a > size_max / b ? size_max : a * b;
 }
 
-/// Whether n * unit > limit. Most factors are so small that it needs no division.
+/// Whether n * unit > limit. Most factors are small enough to need no division.
 TARN_STEP constexpr bool exceeds(std::size_t n, std::size_t unit, std::size_t limit) noexcept {
   constexpr std::size_t half = std::size_t{1} << (sizeof(std::size_t) * 4);
   return ((n | unit) >= half || n * unit > limit) && n > limit / unit;
@@ -170,14 +171,14 @@ template <std::size_t Divisor>
 TARN_STEP constexpr std::size_t exact_quotient(std::size_t n) noexcept {
   constexpr auto zeros = std::countr_zero(Divisor);
   constexpr std::size_t inverse = [](std::size_t odd) {
-    std::size_t found = odd;  // three bits of it are right
+    std::size_t found = odd;  // three bits of it are correct
     for (std::size_t bits = 3; bits < 8 * sizeof odd; bits *= 2) found *= 2 - odd * found;
     return found;
   }(Divisor >> zeros);
   return std::rotr(n * inverse, zeros);
 }
 
-/// a / b. Slow, for reports, where the processor can't divide.
+/// a / b. Slow; for reports on processors that can't divide.
 constexpr std::size_t quotient(std::size_t a, std::size_t b) noexcept {
   if constexpr (platform::has_division) return a / b;
   std::size_t n = 0;
@@ -187,8 +188,8 @@ constexpr std::size_t quotient(std::size_t a, std::size_t b) noexcept {
 
 TARN_STEP std::uintptr_t address_of(const void* p) noexcept { return reinterpret_cast<std::uintptr_t>(p); }
 
-// std::exchange and std::swap for what is copied as easily as a pointer. <utility> would be a tenth of what pool.h brings, and
-// looks up two traits of each type.
+// std::exchange and std::swap for trivially copied types. <utility> would be a tenth of what pool.h includes, and instantiates
+// two traits for each type.
 
 /// Puts a value in a place. Returns what was there.
 template <class T>
@@ -198,7 +199,7 @@ TARN_STEP constexpr T replace(T& place, std::type_identity_t<T> value) noexcept 
   return old;
 }
 
-/// Each place gets what was in the other. The places are found once.
+/// Swaps the values of two places. The places are evaluated once.
 template <class T>
 TARN_STEP constexpr void swap_both(T& one, T& other) noexcept {
   const T was = one;
@@ -210,27 +211,27 @@ TARN_STEP constexpr void swap_both(T& one, T& other) noexcept {
 
 // ---- tarn::span: the objects that a call reads or fills -------------------------------------------------------------------
 //
-// It is what std::span is, without <span>, which would be half of what pool.h brings. Whatever lends its objects to a std::span
-// lends them to this one, and each converts to the other.
+// Like std::span, without <span>, which would be half of what pool.h includes. Everything that converts to a std::span converts
+// to this one, and each converts to the other.
 
 namespace tarn {
 namespace detail {
 
-/// Whether objects of type U are objects of type T, perhaps of a more const one. A derived class is another type: it may be
+/// Whether objects of type U are objects of type T, apart from added const. A derived class doesn't count, because it may be
 /// larger.
 template <class U, class T>
 concept lies_as = std::is_convertible_v<U (*)[], T (*)[]>;
 
-/// Whether a Range has objects for a span of T: what has data() and size(). One that is gone after the call lends what it only
-/// refers to; its own, only to be read.
+/// Whether a Range has objects for a span of T: it has data() and size(). A temporary range converts only if it refers to
+/// objects elsewhere, or if they are only read.
 template <class Range, class T>
-concept lends = requires(const Range& range) {  // Range is a reference for what stays, and then `const` says nothing
+concept lends = requires(const Range& range) {  // Range is a reference for lvalues, for which `const` has no effect
   static_cast<std::size_t>(range.size());
   requires lies_as<std::remove_reference_t<decltype(*range.data())>, T>;
 };
 
-/// What a pointer is, but no value that a span's elements may have: std::vector<void*>{all.begin(), all.end()} would take two
-/// pointers for its elements.
+/// Pointer-like, but not a value that a span's elements may have, because std::vector<void*>{all.begin(), all.end()} would take
+/// two pointers for its elements.
 template <class T>
 class span_iterator {
  public:
@@ -270,7 +271,7 @@ class span_iterator {
 
 }  // namespace detail
 
-/// Consecutive objects of somebody else: their address and their number, copied like a pointer.
+/// Consecutive objects that are owned elsewhere: their address and their number, copied like a pointer.
 /// \tparam T  the type of the objects; const if they are only read
 template <class T>
 class span {
@@ -281,7 +282,7 @@ class span {
   static constexpr bool has_pointers = !std::is_convertible_v<T*, value_type>;
   using iterator = std::conditional_t<has_pointers, T*, detail::span_iterator<T>>;
 
-  /// No objects; `size` objects from `data` on, or those from `first` to before `last`; those of an array, or of whatever has
+  /// No objects; `size` objects from `data` on, or those from `first` to before `last`; those of an array, or of any type with
   /// data() and size(). Throws: what these throw.
   constexpr span() noexcept = default;
   TARN_STEP constexpr span(T* data, std::size_t size) noexcept : data_(data), size_(size) {}
@@ -294,8 +295,8 @@ class span {
   TARN_STEP constexpr span(Range&& range) noexcept(noexcept(range.data(), range.size()))
       : data_(range.data()), size_(static_cast<std::size_t>(range.size())) {}
 
-  /// Returns a std::span of them, where that has no constructor for it: it takes every lasting range whose iterators are
-  /// pointers, and others only to read.
+  /// Returns a std::span of them, if std::span has no constructor for it. (It takes every lvalue range whose iterators are
+  /// pointers, and others only for reading.)
   template <template <class, std::size_t> class Span>
     requires(!std::is_const_v<T> && has_pointers)
   TARN_STEP constexpr operator Span<T, static_cast<std::size_t>(-1)>() && noexcept {

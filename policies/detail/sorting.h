@@ -1,4 +1,4 @@
-// Orders of free blocks: shuffler puts blocks that were never handed out into an order that can't be predicted from their
+// Orders of free blocks: shuffler puts blocks that were never allocated into an order that can't be predicted from their
 // addresses; sort_links sorts a list by address.
 #ifndef TARN_POLICIES_DETAIL_SORTING_H_
 #define TARN_POLICIES_DETAIL_SORTING_H_
@@ -47,7 +47,7 @@ inline free_link* merge_links(free_link* a, free_link* b) noexcept {
   return start.next;
 }
 
-/// Cuts the longest run off the front of a list, and sorts it: each of its blocks goes after the last or before the first.
+/// Cuts the longest run off the front of a list and sorts it: each of its blocks goes after the last or before the first one.
 inline free_link* take_run(free_link*& list) noexcept {
   free_link* first = list;
   free_link* last = first;

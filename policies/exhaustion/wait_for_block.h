@@ -1,8 +1,8 @@
-// decides    a thread that finds no block and gets no further chunk sleeps until another thread frees a block, or the time is
-//            up. First come, first served
+// decides    a thread that finds no block and gets no further chunk sleeps until another thread frees a block, or until a
+//            timeout. First come, first served
 // costs      a load and a branch for each block freed. While threads wait, each free wakes one, which costs some microseconds
-// conflicts  locking policies under which no other thread can free a block meanwhile (no_locking), or under which it stays with
-//            the thread that freed it (thread_cached); lock_free
+// conflicts  locking policies under which no other thread can free a block (no_locking), or under which a block stays with the
+//            thread that freed it (thread_cached); lock_free
 // use when   the number of blocks is the intended limit: buffers of a device, jobs in flight
 #ifndef TARN_POLICIES_EXHAUSTION_WAIT_FOR_BLOCK_H_
 #define TARN_POLICIES_EXHAUSTION_WAIT_FOR_BLOCK_H_
@@ -17,21 +17,21 @@
 #include "tarn/policies/platform/system.h"
 #include "tarn/policies/platform/waiting.h"
 
-// Threads that wait for blocks, first come, first served: a block that is freed meanwhile goes to the first of them, and not
-// into the list, where a thread that came later would take it.
+// Threads that wait for blocks, first come, first served: a freed block goes to the first of them, and not into the list, from
+// which a thread that came later would take it.
 //
 //   join     [guard: the last of the line]
 //   give     [guard: a block to the first; it leaves the line once it has all]      after it: it is woken
 //   leave    [guard: the time is over]
 //
-// [guard: …] under the pool's own, by which whoever frees a block and whoever waits for one see each other.
+// [guard: …] under the pool's own guard, which synchronises the thread that frees a block with the one that waits.
 
 namespace tarn::detail {
 
-/// One that waits. It lies on that thread's stack, and must not end before is_served() is true or leave() returned true.
+/// One that waits. It is on that thread's stack, and must not be destroyed before is_served() is true or leave() returned true.
 class waiting_thread {
  public:
-  /// \param out  where its blocks go: it waits for all of them
+  /// \param out  where its blocks are stored: it waits for all of them
   explicit waiting_thread(span<void*> out) noexcept : out_(out) {}
   waiting_thread(const waiting_thread&) = delete;
   waiting_thread& operator=(const waiting_thread&) = delete;
@@ -61,7 +61,7 @@ class waiting_thread {
   atomic_word<unsigned> served_ = 0;
 };
 
-/// Those that have all they wait for. Woken at its end, so it lives longer than the guard.
+/// Those that have all they wait for. Its destructor wakes them, so it must outlive the guard.
 class served_threads {
  public:
   served_threads() noexcept = default;
@@ -85,7 +85,7 @@ class served_threads {
 /// All members are called under the pool's guard.
 class waiting_line {
  public:
-  /// Also true in the child of a fork, for threads that it doesn't have: see has_first().
+  /// Also true in the child of a fork, for threads that don't exist there: see has_first().
   TARN_STEP bool is_awaited() const noexcept { return first_ != nullptr; }
   /// Whether a thread of this process waits.
   bool has_first() noexcept {
@@ -93,7 +93,7 @@ class waiting_line {
     return first_ != nullptr;
   }
 
-  /// While all objects of a pool are ended, there is no other thread that could free a block.
+  /// While all objects of a pool are destroyed, no other thread can free a block.
   void close() noexcept { is_closed_ = true; }
   void open() noexcept { is_closed_ = false; }
   bool is_closed() const noexcept { return is_closed_; }
@@ -114,7 +114,7 @@ class waiting_line {
     one.next_ = served.first_;
     served.first_ = &one;
   }
-  /// Returns false if it is not in the line any more: then it is about to be served.
+  /// Returns false if it is no longer in the line, because it is about to be served.
   bool leave(waiting_thread& one) noexcept {
     if (one.got_ == one.out_.size()) return false;
     unlink(one);
@@ -130,25 +130,24 @@ class waiting_line {
   waiting_thread* first_ = nullptr;
   waiting_thread* last_ = nullptr;
   bool is_closed_ = false;
-  unsigned process_ = 0;  // whose threads they are: those of another have no stack here
+  unsigned process_ = 0;  // that the threads belong to: another process's have no stack here
 };
 
 }  // namespace tarn::detail
 
 namespace tarn {
 
-/// \tparam Milliseconds  time until an allocation fails as with report_exhaustion, counted from when it first found nothing.
+/// \tparam Milliseconds  time until an allocation fails as with report_exhaustion, counted from its first failed attempt.
 ///                       A call named try_… doesn't wait, and one named …_within waits for its own time
 template <std::size_t Milliseconds = 1000>
 struct wait_for_block {
   using axis = tarn::axis::exhaustion;
-  static constexpr bool arguments_hold =  // judged where it is named: sizeof depends on the parameter
+  static constexpr bool arguments_hold =  // evaluated where it is used: sizeof depends on the parameter
       sizeof(wait_for_block*) != 0 && platform::system::has_threads && platform::system::has_clock;
   struct complaint {
     static_assert(arguments_hold,
-                  "tarn: [Y6] wait_for_block was named, but this target has no threads, of which another could free a block, "
-                  "or no clock; write report_exhaustion or retry_with<Handler>, or bring a platform header "
-                  "(docs/platforms.md)");
+                  "tarn: [Y6] wait_for_block was used, but this target has no other thread that could free a block, or no "
+                  "clock; use report_exhaustion or retry_with<Handler>, or provide a platform header (docs/platforms.md)");
   };
   static constexpr exhaustion_traits traits{.waits = true};
 
@@ -158,9 +157,9 @@ struct wait_for_block {
     constexpr explicit state(const wait_for_block&) noexcept {}
 
     static constexpr bool retry(std::size_t) noexcept { return false; }
-    /// Those who wait, under the pool's guard.
+    /// The waiting threads, under the pool's guard.
     TARN_STEP detail::waiting_line& line() noexcept { return line_; }
-    /// How long a call waits that isn't told.
+    /// How long a call without a time waits.
     static constexpr std::uint64_t nanoseconds() noexcept {
       constexpr std::uint64_t in_one = 1'000'000;  // in a millisecond
       return Milliseconds < UINT64_MAX / in_one ? Milliseconds * in_one : UINT64_MAX;

@@ -1,4 +1,4 @@
-// Holds the mutexes of a group over many calls. A header of its own, since its default mutex needs <mutex>.
+// Holds the mutexes of a group over many calls. A separate header, because its default mutex needs <mutex>.
 #ifndef TARN_POLICIES_LOCKING_GROUP_GUARD_H_
 #define TARN_POLICIES_LOCKING_GROUP_GUARD_H_
 
@@ -20,11 +20,11 @@ using group_mutex = mutex;
 #endif
 }  // namespace detail
 
-/// Holds both mutexes of a group, growth first, over many operations on many pools of the group. It can be nested. While it
-/// is held, stores and exhaustion handlers of those pools run under it too.
-/// \tparam Mutex  that of the group's pools; std::mutex, or tarn::mutex where the standard library has none
+/// Holds both mutexes of a group, growth first, over many operations on many pools of the group. It can be nested. While it is
+/// held, stores and exhaustion handlers of those pools also run under it.
+/// \tparam Mutex  that of the group's pools; std::mutex, or tarn::mutex if the standard library has none
 template <class Group, class Mutex = detail::group_mutex>
-class [[nodiscard("tarn: the guard ends where it isn't named")]] group_guard {
+class [[nodiscard("tarn: a guard without a name unlocks immediately")]] group_guard {
   using mutexes = detail::group_mutexes<Group, Mutex>;
 
  public:
@@ -32,7 +32,7 @@ class [[nodiscard("tarn: the guard ends where it isn't named")]] group_guard {
   group_guard() : growth_(mutexes::growth, mutexes::held != 0) {
     if (!growth_) return;
     if (mutexes::held == 0) {
-      if (mutexes::admits()) mutexes::hot.lock();  // else this thread forks, and holds all: no spare, which others use, too
+      if (mutexes::admits()) mutexes::hot.lock();  // else this thread forks, and holds all: no shared spare
       mutexes::is_guarded = true;
     }
     ++mutexes::held;

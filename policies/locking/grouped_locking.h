@@ -1,9 +1,9 @@
-// decides    the pool belongs to a group, named by a tag. Without a mutex, one thread owns the group and nothing is locked;
-//            with one, all pools of the group share a pair of mutexes, which a group_guard can hold across many calls
+// decides    the pool belongs to a group, which a tag identifies. Without a mutex, one thread owns the group and nothing is
+//            locked. With a mutex, all pools of the group share a pair of them, which a group_guard can hold across many calls
 // costs      nothing without a mutex; with one, the same as mutex_locking, or a check of a thread-local counter while the
 //            guard is held
 // conflicts  none
-// use when   a thread or subsystem has pools of its own; or many operations on many pools belong together
+// use when   a thread or subsystem has its own pools; or many operations on many pools belong together
 #ifndef TARN_POLICIES_LOCKING_GROUPED_LOCKING_H_
 #define TARN_POLICIES_LOCKING_GROUPED_LOCKING_H_
 
@@ -24,12 +24,12 @@ namespace detail {
 template <class Group>
 TARN_ONE_IN_PROCESS inline constinit atomic_word<thread_number> group_owner = 0;
 
-/// Whether group_mutexes::held can be a thread's own.
+/// Whether group_mutexes::held can be thread-local.
 template <class>
 inline constexpr bool counts_holds = platform::system::has_thread_locals || !platform::system::has_threads;
 
-/// A pool of a group that is at its store. There can be several at once: one's store may be another, and then has the same
-/// mutex.
+/// A pool of a group that is at its store. There can be several at the same time, because one's store may be another pool with
+/// the same mutex.
 struct group_growth {
   const void* pool;
   const group_growth* outer;
@@ -49,8 +49,8 @@ struct group_mutexes {
     static_cast<void>(&fork_handlers<Mutex>);  // instantiates it
     return member.admits(act);
   }
-  /// A thread that forks while it holds both still holds them afterwards, in the child as well. If another does, it is at a
-  /// store, where it changes no pool, and the fork passes it.
+  /// A thread that forks while it holds both still holds them afterwards, in the child as well. If another thread holds them,
+  /// it is at a store, where it changes no pool, so the fork doesn't wait for it.
   static void act(fork_member&, fork_step step) noexcept {
     const bool is_mine = held != 0;
     if (!is_mine && !is_guarded) detail::act_on_leaf(hot, step);
@@ -86,7 +86,7 @@ struct group_guards {
   using hot_guard = typename mutexes::hot_guard;
   static constexpr growth_again again = growth_again::told;
 
-  /// That of the group, unless this thread holds it already, and a mark that the pool is at its store.
+  /// The group's guard, unless this thread holds it already, and a mark that the pool is at its store.
   class growth_guard {
    public:
     explicit growth_guard(const void* pool) : guard_(mutexes::growth, is_held_here()) { mark(pool); }
@@ -134,7 +134,7 @@ struct group_guards {
 }  // namespace detail
 
 /// \tparam Group  any type, complete or not: the group's name
-/// \tparam Mutex  void: no lock, one thread owns the group; else a BasicLockable
+/// \tparam Mutex  void: no lock, one thread owns the group; otherwise a BasicLockable
 template <class Group, class Mutex = void>
 struct grouped_locking {
   using axis = tarn::axis::locking;
@@ -142,16 +142,15 @@ struct grouped_locking {
       std::is_void_v<Mutex> || (detail::basic_lockable<Mutex> && detail::locks_here<Mutex> && detail::counts_holds<Mutex>);
   struct complaint {
     static_assert(std::is_void_v<Mutex> || detail::basic_lockable<Mutex>,
-                  "tarn: [L2] grouped_locking was given a type without lock() and unlock() as its mutex; name a mutex, as "
+                  "tarn: [L2] grouped_locking was given a type without lock() and unlock() as its mutex; use a mutex, such as "
                   "tarn::mutex, or none");
     static_assert(std::is_void_v<Mutex> || detail::counts_holds<Mutex> || !detail::locks_here<Mutex>,
-                  "tarn: [Y9] grouped_locking was given a mutex, but on this target a thread has no variables of its own, in "
-                  "which a group_guard counts how often it holds it; write mutex_locking<>, or grouped_locking<Group> for one "
-                  "thread");
+                  "tarn: [Y9] grouped_locking was given a mutex, but this target has no thread-local variables, in which a "
+                  "group_guard counts how often it holds it; use mutex_locking<>, or grouped_locking<Group> for one thread");
     static_assert(arguments_hold || !detail::basic_lockable<Mutex> || detail::locks_here<Mutex>,
-                  "tarn: [Y3] one of tarn's mutexes was named, but this target has no threads that it could keep apart, and it "
-                  "keeps no interrupt out; write no_locking, interrupt_locking<> or a mutex of your own, or bring a platform "
-                  "header (docs/platforms.md)");
+                  "tarn: [Y3] one of tarn's mutexes was used, but this target has no threads, and the mutex doesn't stop "
+                  "interrupts; use no_locking, interrupt_locking<> or your own mutex, or provide a platform header "
+                  "(docs/platforms.md)");
   };
   static constexpr locking_traits traits{
       .one_thread = std::is_void_v<Mutex>,

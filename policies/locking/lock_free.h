@@ -1,8 +1,8 @@
-// decides    free blocks lie on a lock-free stack: no thread waits for one that is suspended mid-operation
-// costs      a compare-and-swap to allocate a block and one to free it, all on one cache line: 20 ns uncontended, as slow as a
-//            mutex under contention. 4 bytes a block, or 2, in front of the chunk's blocks
-// conflicts  reuse policies, since the stack is one; returning chunks, since other threads may still read them: trim() and
-//            release() don't exist
+// decides    free blocks are on a lock-free stack, so no thread waits for one that is suspended in an operation
+// costs      a compare-and-swap to allocate a block and one to free it, all on one cache line: 20 ns uncontended; under
+//            contention as slow as a mutex. 4 bytes a block, or 2, in front of the chunk's blocks
+// conflicts  reuse policies, because the stack is one; returning chunks, because other threads may still read them, so there is
+//            no trim() or release()
 // use when   a high-priority thread, or a signal handler, frees blocks that others allocate. For speed: thread_cached
 #ifndef TARN_POLICIES_LOCKING_LOCK_FREE_H_
 #define TARN_POLICIES_LOCKING_LOCK_FREE_H_
@@ -22,7 +22,7 @@
 #include "tarn/policies/reuse.h"
 #include "tarn/policies/statistics.h"
 
-// What lies where:
+// What is where:
 //
 //   stack_       numbers of free blocks; no guard
 //   links        in front of each chunk's blocks, one for each: the number below it on the stack
@@ -47,16 +47,16 @@ namespace tarn::detail {
 //   number - 1   | run: 10 bits | slot: 6 bits |       of numbers of 16 bits
 //   runs         run -> chunk
 //   places       address / granule -> chunk, hashed; a chunk has one entry for each granule that it touches
-//   apart        the chunks of bounded stores, which stand in no table: what such a store has is the users', and is served when
-//                no memory for a table can be had. Their numbers are the last ones
+//   apart        the chunks of bounded stores, which are in no table, because all of such a store's memory is for blocks, which
+//                must be usable even if no memory for a table is available. Their numbers are the last ones
 //
 // Granules are as large as a chunk or up to 16 times smaller, so that a chunk touches few of them, and few chunks touch the
-// same. So chunks of very different sizes have granules of different sizes: a lookup tries each size that some chunk has, the
-// largest first, at most 13.
+// same one. Chunks of very different sizes have granules of different sizes, so a lookup tries each size that some chunk has,
+// the largest first, at most 13.
 //
-// Before the tables are full, larger ones are made beside them: with each chunk added, some places are cleared, or some runs
-// and places copied, as many as it takes to be ready in time. Then they are published. A thread still reading the old ones
-// finds what it knew.
+// Before the tables are full, larger ones are built: with each chunk added, some places are cleared, or some runs and places
+// copied, enough to be ready in time. Then they are published. A thread that still reads the old ones finds what they
+// contained.
 
 /// What a chunk keeps: a link for each block, and the number before that of its first block.
 /// \tparam Number  of 32 bits, or of 16
@@ -74,7 +74,7 @@ struct numbered_column {
     links = reinterpret_cast<link*>(column);
   }
 
-  link* links = nullptr;  // each is made when its block is carved: a chunk of a million blocks costs no more than one
+  link* links = nullptr;  // each is created when its block is carved, so large chunks cost no more than small ones
   std::uint32_t base = 0;
 };
 
@@ -151,7 +151,7 @@ class block_numbers {
 
   // ---- one thread at a time: under the growth guard ------------------------------------------------------------------
 
-  /// Bytes of a table with room for the list of fresh chunks, too; 0: there is one. The next is asked for while a quarter of
+  /// Bytes of a table with room for the list of fresh chunks as well; 0: there is one. The next is requested while a quarter of
   /// the room is left.
   std::size_t shortage(const Chunk* fresh, const Geometry& g) noexcept {
     const table* const t = table_.load(memory_order_relaxed);
@@ -189,7 +189,7 @@ class block_numbers {
     cleared_ = moved_ = 0;
     if (table_.load(memory_order_relaxed) == nullptr) make_ready(size_max, g);
   }
-  /// Precondition: there is no shortage. Some hundred steps, if a table could be had in time, and one for each 4096 blocks of
+  /// Precondition: there is no shortage. Some hundred steps, if a table was supplied in time, and one for each 4096 blocks of
   /// the chunk.
   void add(Chunk& c, const Geometry& g) noexcept {
     if (Apart::has(c)) return apart_.add(c);
@@ -215,7 +215,7 @@ class block_numbers {
   static constexpr std::size_t run = Chunk::last_number > 0xFFFF ? 4096 : 64;  // numbers
   static constexpr std::size_t most_runs = Chunk::last_number / run + 1;
   static constexpr std::size_t fewest_runs = 16;
-  static constexpr std::size_t few = 256;  // tables of no more are made at once, when those before are full
+  static constexpr std::size_t few = 256;  // tables up to this are built in one step, when those before are full
   using entry = Atomic<const Chunk*>;
 
   struct table {
@@ -244,18 +244,18 @@ class block_numbers {
     bool has_room(std::size_t all_runs, std::size_t all_places) const noexcept {
       return all_runs <= max_runs && 2 * all_places <= mask + 1;
     }
-    /// Whether less than a quarter of the room would be left, and there is much to do for another.
+    /// Whether less than a quarter of the room would be left, and building another takes many steps.
     bool fills(std::size_t all_runs, std::size_t all_places) const noexcept {
       return larger(mask, max_runs) >= few && (8 * all_places > 3 * (mask + 1) || 4 * all_runs > 3 * max_runs);
     }
-    /// As which part of the room that is left they take it, 1 of so many.
+    /// They take 1/N of the room that is left; returns N.
     std::size_t share_of_room(std::size_t runs_now, std::size_t more_runs, std::size_t more_places) const noexcept {
       return smaller((max_runs - runs_now) / more_runs, ((mask + 1) / 2 - used) / more_places);
     }
 
     unsigned shift_of(unsigned size) const noexcept { return phase + step * size; }
     std::size_t home(std::uintptr_t granule) const noexcept {
-      // Fibonacci hashing (Knuth, vol. 3, 6.4), of what no distance between chunks makes regular
+      // Fibonacci hashing (Knuth, vol. 3, 6.4), on bits that no distance between chunks makes regular
       return static_cast<std::size_t>((granule ^ granule >> 15) * 0x9E3779B97F4A7C15u >> 32) & mask;
     }
     std::size_t next(std::size_t i) const noexcept { return (i + 1) & mask; }
@@ -298,7 +298,7 @@ class block_numbers {
   std::size_t steps_left() const noexcept {
     return next_->mask + 1 - cleared_ + runs_ - moved_ + table_.load(memory_order_relaxed)->used - next_->used;
   }
-  /// Goes on with the next table, at least that many steps, and publishes it when it is ready.
+  /// Continues with the next table for at least that many steps, and publishes it when it is ready.
   void make_ready(std::size_t steps, const Geometry& g) noexcept {
     for (; cleared_ != next_->mask + 1; ++cleared_) {
       if (steps-- == 0) return;
@@ -325,8 +325,8 @@ class block_numbers {
   std::size_t want_runs_ = 0;
   std::size_t want_places_ = 0;
   unsigned phase_ = 0;
-  bool can_do_without_ = false;  // what was asked for
-  bool does_without_ = false;    // it couldn't be had
+  bool can_do_without_ = false;  // what was requested
+  bool does_without_ = false;    // it was refused
 };
 
 /// The same for a pool that never has more than one chunk.
@@ -349,23 +349,23 @@ class one_chunk_numbers {
 
 // ---- the stack ---------------------------------------------------------------------------------------------------------
 
-// A lock-free stack of numbers (Treiber, 1986). The head holds a number and a tag that every pop changes, so that a number
-// which left and came back in between isn't taken for one that stayed (the ABA problem).
+// A lock-free stack of numbers (Treiber, 1986). The head holds a number and a tag that every pop changes, so that a number that
+// was popped and pushed again in between isn't taken for one that stayed (the ABA problem).
 //
 //   head   | tag: 32 bits | number: 32 bits |      number 0: empty
 //   head   | tag: 16 bits | number: 16 bits |      where a processor exchanges no more than 32 bits at once
 //
 // At 50 million pops a second, a tag of 16 bits wraps in 1.3 ms, less than a time slice; one of 32 bits in 86 s. A thread that
-// is stopped for longer, within a pop, goes wrong only if it goes on after an exact multiple of 2^32 pops, with the same number
-// on top: a chance of less than 2^-32 each time. The links are atomics outside the blocks: a pop may read the link of a block
-// that another thread took meanwhile and writes to.
+// is stopped for longer within a pop fails only if it continues after an exact multiple of 2^32 pops, with the same number on
+// top. The chance is less than 2^-32 each time. The links are atomics outside the blocks, because a pop may read the link of a
+// block that another thread has allocated in between and writes to.
 //
-// So 16 bits don't do for threads (rule Y10), but for interrupts of one core: what interrupts a pop ends before the pop goes
-// on. An exchange is wrong only if its head is what was read and the link below is not. The number on top is pushed again only
-// after a pop took it, and each pop adds 1 to the tag; so meanwhile there were pops, as many as a multiple of 65,536, all
-// within one interruption of some instructions.
+// So 16 bits aren't enough for threads (rule Y10), but they are for interrupts of one core, which return before the interrupted
+// pop continues. An exchange is wrong only if its head is what was read and the link below has changed. The number on top is
+// pushed again only after a pop took it, and each pop adds 1 to the tag. So a multiple of 65,536 pops would have to happen
+// within one interruption of a few instructions.
 
-/// An unsigned number of half as many bits.
+/// An unsigned number with half the bits.
 template <class Word>
 using half_of = std::conditional_t<sizeof(Word) == 8, std::uint32_t, std::uint16_t>;
 
@@ -472,14 +472,14 @@ class stack_calls {
     return status::done;
   }
 
-  /// Takes never used blocks from the list. All but the one returned go onto the stack.
+  /// Takes unused blocks from the list. All but the one returned go onto the stack.
   template <class Pool>
   TARN_NOINLINE void* pop_slow(Pool& pool) noexcept {
     if (void* const block = pop(pool)) return block;
     if (has_nothing_more()) return pop(pool);  // what was carved last is on the stack
     constexpr std::size_t most = 32;
     void* run[most];
-    [[maybe_unused]] const auto lock = core_guard();  // to the end: who finds the list empty finds the rest on the stack
+    [[maybe_unused]] const auto lock = core_guard();  // to the end: if the list is empty, the rest is on the stack
     const std::size_t got = pool.list.pop_batch(pool.chunks, run, most);
     if (got == 0) {
       if (is_at_cap(pool)) nothing_more_.store(true, memory_order_release);
@@ -505,7 +505,7 @@ class stack_calls {
     while (got != n && (out[got] = pop_slow(pool)) != nullptr) ++got;
     return got;
   }
-  /// Links the blocks, then pushes them all at once; the first of the batch is handed out first.
+  /// Links the blocks, then pushes them together; the first of the batch is allocated first.
   template <class Pool>
   status push_batch(Pool& pool, void* const* in, std::size_t n) noexcept {
     if (n == 0) return status::done;
@@ -520,7 +520,7 @@ class stack_calls {
     return status::done;
   }
 
-  /// Whether every block that there can ever be was handed out at least once: then a refusal waits for no thread.
+  /// Whether every possible block was allocated at least once; if so, a refusal waits for no thread.
   bool has_nothing_more() const noexcept { return nothing_more_.load(memory_order_acquire); }
 
   template <class Pool>
@@ -560,7 +560,7 @@ class stack_calls {
   }
 
  private:
-  /// Called under the core guard. A pool without a growth policy, as a test has, can't say.
+  /// Called under the core guard. Unknown in a pool without a growth policy, as in tests.
   template <class Pool>
   static bool is_at_cap(const Pool& pool) noexcept {
     if constexpr (requires { Traits::may_grow_past_cap; })
@@ -585,7 +585,7 @@ class stack_calls {
   TARN_NO_UNIQUE_ADDRESS Guards guards_;
 };
 
-/// For carving and for growth: without threads, interrupts are all that could come in between.
+/// For carving and for growth: without threads, only interrupts can come in between.
 template <class Traits>
 using stack_guards = std::conditional_t<!platform::system::has_threads && masks_interrupts<interrupt_mask>,
                                         interrupt_guards<interrupt_mask>, mutex_pair<mutex, fork_member_in<Traits>>>;
@@ -614,9 +614,9 @@ struct stack_locking {
 
 namespace tarn {
 
-/// A free never waits. An allocation takes a mutex when it hands out blocks that were never used before, once for 32 of them,
-/// and waits for the store when the pool grows. Without threads, it masks interrupts instead. Where the processor exchanges
-/// only 32 bits at once, a pool has at most 65,535 blocks, and only interrupts may use it at the same time.
+/// A free never waits. An allocation takes a mutex to carve unused blocks, once for 32 of them, and waits for the store when
+/// the pool grows. Without threads, it masks interrupts instead. Where the processor exchanges only 32 bits at once, a pool has
+/// at most 65,535 blocks, and only interrupts may use it at the same time.
 struct lock_free : detail::stack_locking<std::conditional_t<platform::has_wide_atomics, std::uint64_t, std::uint32_t>> {};
 
 }  // namespace tarn

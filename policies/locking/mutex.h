@@ -1,5 +1,5 @@
 // The library's own mutexes: constant-initialised and trivially destructible, so that static pools can have them on every
-// system. They need no header of the standard library.
+// system. They need no standard header.
 #ifndef TARN_POLICIES_LOCKING_MUTEX_H_
 #define TARN_POLICIES_LOCKING_MUTEX_H_
 
@@ -12,11 +12,11 @@ namespace tarn {
 
 /// A Lockable, 4 bytes. A thread that finds it locked spins for a moment, then sleeps until it is woken. It is not fair, not
 /// recursive, and not for memory shared between processes. While the process has one thread, lock() and unlock() are a load and
-/// a store: an allocation and a free then take 2.2 ns, and 8.7 with threads; under a std::mutex 10.8 and 11.4 (AMD EPYC). Where
-/// the target has no threads, it keeps nobody out: not an interrupt either.
+/// a store. An allocation and a free then take 2.2 ns, with threads 8.7; under a std::mutex 10.8 and 11.4 (AMD EPYC). On a
+/// target without threads it excludes nothing, not even an interrupt.
 class mutex {
  public:
-  /// Says that it needs threads: where there are none, it would keep nothing apart.
+  /// It needs threads: without them, it would exclude nothing.
   static constexpr bool keeps_threads_apart = true;
 
   /// Unlocked.
@@ -59,10 +59,10 @@ class mutex {
  private:
   static constexpr unsigned unlocked = 0;
   static constexpr unsigned locked = 1;
-  static constexpr unsigned contended = 2;  // locked, and perhaps a thread waits
+  static constexpr unsigned contended = 2;  // locked, and a thread may wait
 
   TARN_COLD void lock_slow() noexcept {
-    constexpr int spins = 100;  // the holder is usually in a pool's hit: some nanoseconds
+    constexpr int spins = 100;  // the holder is usually in a pool's hit, which takes some nanoseconds
     for (int i = 0; i != spins; ++i) {
       detail::pause_processor();
       unsigned seen = unlocked;
@@ -78,11 +78,11 @@ class mutex {
 
 /// For critical sections of a few instructions, such as those of a pool. One byte, one atomic exchange to lock and a plain
 /// store to unlock: an allocation and a free under it take 13 ns, under a std::mutex 30 (no contention, Xeon with AMX). A
-/// thread that finds it locked spins for a moment, then yields, and then sleeps between tries, so that a lower-priority holder
-/// can finish, too. It is not fair.
+/// thread that finds it locked spins for a moment, then yields, and then sleeps between tries, so that even a lower-priority
+/// holder can finish. It is not fair.
 class spin_mutex {
  public:
-  /// Says that it needs threads: where there are none, it would keep nothing apart.
+  /// It needs threads: without them, it would exclude nothing.
   static constexpr bool keeps_threads_apart = true;
 
   /// Unlocked.
@@ -116,14 +116,14 @@ class spin_mutex {
   detail::atomic_word<bool> locked_ = false;
 };
 
-/// A spin_mutex that a pool's guard doesn't lock while the process has one thread: an allocation and a free then take
-/// 0.84 instead of 13 ns (Xeon with AMX). glibc reports when that ends (2.32 and later, `__libc_single_threaded`);
-/// elsewhere it always locks. lock() and try_lock() themselves always lock.
+/// A spin_mutex that a pool's guard doesn't lock while the process has one thread. An allocation and a free then take 0.84
+/// instead of 13 ns (Xeon with AMX). glibc reports when that changes (2.32 and later, `__libc_single_threaded`); elsewhere it
+/// always locks. lock() and try_lock() themselves always lock.
 /// Precondition: no store that runs under it starts the process's second thread.
 class thread_aware_mutex : public spin_mutex {
  public:
-  /// What a pool holds instead of std::lock_guard. It remembers whether it locked, so that the second thread may start while
-  /// it is held.
+  /// Used by a pool instead of std::lock_guard. It remembers whether it locked, so the second thread may start while it is
+  /// held.
   class guard {
    public:
     /// Locks the mutex, unless the process has one thread.

@@ -1,9 +1,9 @@
-// decides    every thread keeps its own magazines of free blocks, and meets the others only to exchange a whole magazine
+// decides    every thread keeps its own magazines (arrays) of free blocks, and locks only to exchange a whole magazine
 // costs      13 instructions to allocate a block and 15 to free it; 1.7 KiB in the pool object, and memory from the
 //            store, about 9 bytes for each free block. Up to two magazines of blocks, at most 64 KiB or 28 blocks, stay in each
 //            thread that used the pool
-// conflicts  bounded stores, whose blocks could lie in other threads' magazines while a thread finds none
-// use when   several threads allocate and free, their own blocks or each other's
+// conflicts  bounded stores, whose blocks could all be in other threads' magazines when a thread needs one
+// use when   several threads allocate and free their own blocks, or each other's
 #ifndef TARN_POLICIES_LOCKING_THREAD_CACHED_H_
 #define TARN_POLICIES_LOCKING_THREAD_CACHED_H_
 
@@ -22,7 +22,7 @@
 #include "tarn/policies/platform/system.h"
 #include "tarn/policies/statistics.h"
 
-// What lies where:
+// What is where:
 //
 //   slots_[id]   top, bottom, limit | current magazine | spare magazine, empty or full
 //   depot        full magazines, empty ones            under the core guard
@@ -42,7 +42,7 @@
 //
 // Only the holder of number `id` of the domain uses slot `id`: the thread that took the number, or a scavenger that took the
 // number of a thread that exited. When a thread exits, its magazines stay where they are: the next holder of its number gets
-// its slots as they are. A block is in one place: in use, in the magazines of one slot, in the depot, or in the list.
+// its slots as they are. A block is in exactly one place: in use, in the magazines of one slot, in the depot, or in the list.
 //
 // A thread without a number (it is exiting, or there are 1023 others) or of another domain takes the core guard each time.
 
@@ -50,27 +50,27 @@ namespace tarn::detail {
 
 // ---- magazines and the depot -------------------------------------------------------------------------------------------
 
-// Magazines: arrays of block pointers that a thread takes from and gives to on its own, and the depot where full ones are
-// exchanged for empty ones (Bonwick and Adams, "Magazines and Vmem", 2001).
+// Magazines: arrays of block pointers that only one thread uses, and the depot where full ones are exchanged for empty ones
+// (Bonwick and Adams, "Magazines and Vmem", 2001).
 //
 //   bottom                              top                        limit
 //   | oldest | ...             | newest |  room for blocks ...     |
 //
 // Arrays, not lists: 0.66 instead of 1.25 ns a pair, and exact bounds without a counter (prototype, Sapphire Rapids). A free
-// touches no block, but once a magazine: see write_each().
+// doesn't touch the block, except once for each magazine: see write_each().
 
-/// One of six sizes: 128 bytes for 14 blocks to 4 KiB for 510. The blocks' addresses lie behind it.
+/// One of six sizes: 128 bytes for 14 blocks to 4 KiB for 510. The blocks' addresses follow it.
 struct magazine {
   static constexpr std::size_t sizes = 6;
   static constexpr std::size_t capacity(std::size_t size) noexcept { return (std::size_t{16} << size) - 2; }  // blocks
   static constexpr std::size_t bytes(std::size_t size) noexcept { return (std::size_t{16} << size) * sizeof(void*); }
-  /// Of blocks in a magazine that isn't of the smallest size. 64 threads that freed 4 MB of 16 to 1024 bytes each, one after
-  /// the other, keep 44 to 50 MB; 214 to 295 with 512 KiB. Mixed sizes take up to 8 % more time; with 16 KiB, 15 to 25 % (AMD
-  /// EPYC).
+  /// Of blocks in a magazine that isn't of the smallest size. If 64 threads, one after the other, each free 4 MB of blocks of
+  /// 16 to 1024 bytes, they keep 44 to 50 MB. With 512 KiB instead they keep 214 to 295 MB. Mixed sizes take up to 8 % more
+  /// time; with 16 KiB, 15 to 25 % (AMD EPYC).
   static constexpr std::size_t grown_bytes = 32 * 1024;
   static constexpr std::size_t most_bytes = 512 * 1024;  // of blocks in one of the smallest size
 
-  /// How many of the sizes are small enough for blocks so far apart; 0: no magazine is.
+  /// How many of the sizes are small enough for blocks with that stride; 0: no magazine is.
   static constexpr std::size_t sizes_for(std::size_t stride, std::size_t largest) noexcept {
     if (capacity(0) > most_bytes / stride) return 0;
     std::size_t n = largest + 1;
@@ -86,8 +86,8 @@ struct magazine {
 };
 static_assert(sizeof(magazine) == 2 * sizeof(void*));
 
-/// What no thread holds: full and empty magazines, and memory for further ones. A full magazine isn't changed while it lies
-/// here. The caller holds the core guard.
+/// What no thread holds: full and empty magazines, and memory for further ones. A full magazine isn't changed while it is here.
+/// The caller holds the core guard.
 class depot {
  public:
   magazine* take_full() noexcept {
@@ -109,7 +109,7 @@ class depot {
 
   void give_empty(magazine* m) noexcept { push(empty_[m->size], m); }
 
-  /// An empty magazine: of the size wanted, or newly made, or else the nearest smaller one. Null if there is none.
+  /// An empty magazine: of the size wanted, or a new one, or the nearest smaller one. Null if there is none.
   magazine* take_empty(std::size_t wanted) noexcept {
     if (magazine* const m = pop(empty_[wanted])) return m;
     if (void* const fresh = carve(magazine::bytes(wanted))) return ::new (fresh) magazine{nullptr, wanted};
@@ -130,24 +130,24 @@ class depot {
     return start;
   }
 
-  /// That many blocks will exist: asks for memory for magazines to hold them, and for one thread's magazines as they grow.
+  /// That many blocks will exist: requests memory for magazines that hold them, and for one thread's magazines as they grow.
   void expect(std::size_t blocks) noexcept {
     const std::size_t bytes = add(1024 + multiply(blocks, 10), smaller(multiply(blocks, 15), 16 * 1024));
     if (bytes > left_.bytes) lacks_ = larger(lacks_, bytes);
   }
 
-  /// Bytes to request from the store; 0: none are missing. Doubles, so that the store is rarely asked.
+  /// Bytes to request from the store; 0: none are missing. Doubles, so that the store is rarely called.
   std::size_t shortage() const noexcept {
     return lacks_ == 0 ? 0 : larger(lacks_, clamped(2 * supplied_, 1024, 64 * 1024));
   }
-  /// Null: the store refused, and isn't asked again at once.
+  /// Null: the store refused, and isn't called again immediately.
   void supply(memory more) noexcept {
     lacks_ = 0;
     if (!more) {
       patience_ = 16;
       return;
     }
-    left_ = more;  // the rest of the last is less than a magazine, and lost until all goes back
+    left_ = more;  // the rest of the last is less than a magazine, and unused until all is returned
     supplied_ = more.bytes;
   }
 
@@ -164,16 +164,16 @@ class depot {
   magazine* empty_[magazine::sizes] = {};
   memory left_;
   std::size_t lacks_ = 0;  // bytes
-  unsigned patience_ = 0;  // times to do without before the store is asked again
+  unsigned patience_ = 0;  // calls to skip before the store is called again
   std::size_t supplied_ = 0;  // bytes, the last time
 };
 
-/// A full magazine goes to the depot, or comes from it. A cache line that the freeing thread only read stays shared, and each
-/// later store to it must request it again, one after the other. Written once here, it moves to the next thread in one
-/// transfer, and the prefetches on the other side overlap. Producer and consumer with magazines of 510: 29 to 11 ns a block,
-/// batched 13 to 8; only one of the two is worse than none (prototype, Sapphire Rapids). Not into blocks of a page or more:
-/// they may have no memory yet, or not any more, and the system would have to find some for each. Nor with one thread, to
-/// which it is only cost: python over malloc 1.65 instead of 1.90 s (AMD EPYC).
+/// Called when a full magazine goes to the depot, or comes from it. A cache line that the freeing thread only read stays
+/// shared, so each later store to it must request it again, one after the other. If it is written once here, it moves to the
+/// next thread in one transfer, and the prefetches on the other side overlap. Producer and consumer with magazines of 510: 29
+/// to 11 ns a block, batched 13 to 8; only one of the two is worse than none (prototype, Sapphire Rapids). Not into blocks of a
+/// page or more: they may have no memory yet, or no longer, and the system would have to find some for each. Not with one
+/// thread either, for which it is only a cost: python over malloc takes 1.65 s without it and 1.90 s with it (AMD EPYC).
 template <class Geometry>
 void write_each(magazine& m, const Geometry& geometry) noexcept {
   constexpr std::size_t page = 4096;
@@ -187,13 +187,13 @@ void write_each(magazine& m, const Geometry& geometry) noexcept {
 
 // ---- slots -------------------------------------------------------------------------------------------------------------
 
-// As many as the pool has room for lie in it and are reached by an offset; others lie in groups, each made when the first of
-// its threads comes.
+// As many as the pool has room for are inside it and reached by an offset. The others are in groups, each created for the first
+// of its threads.
 
-/// Whether a slot is within an exchange, and of what for what.
+/// Whether a slot is being exchanged, and which magazine for which.
 enum class exchange_step : unsigned char { none, full_comes, empty_comes };
 
-/// A thread's part of a pool. All zero, it belongs to no thread: every operation goes to its slow half.
+/// A thread's part of a pool. All zero, it belongs to no thread, and every operation takes the slow path.
 template <template <class> class Atomic>
 struct alignas(slot_bytes) thread_slot {
   void** top = nullptr;
@@ -206,7 +206,7 @@ struct alignas(slot_bytes) thread_slot {
   bool spare_is_full = false;
   unsigned char wanted = 0;     // the size of the next magazine
   unsigned char exchanges = 0;  // since it was raised
-  Atomic<exchange_step> changing = exchange_step::none;  // where a fork may copy it half changed
+  Atomic<exchange_step> changing = exchange_step::none;  // a fork may copy it half changed
 
   /// Whether this is the thread's own slot: not under another domain's number, nor slot 0, unless it has no number.
   TARN_STEP bool is_of(const thread_record& me) const noexcept { return domain.load(memory_order_relaxed) == me.domain; }
@@ -216,8 +216,8 @@ struct alignas(slot_bytes) thread_slot {
     store_relaxed(bottom, m->bottom());
     store_relaxed(top, full ? limit : bottom);
   }
-  /// One of the two is full, the other empty. Meanwhile the slot is nobody's, so that in the child of a fork the next thread
-  /// under this number doesn't go on with half of it, but finishes first. What ask_for_blocks() writes meanwhile is lost.
+  /// One of the two is full, the other empty. During this no thread owns the slot, so that in the child of a fork the next
+  /// thread with this number finishes the exchange before it uses the slot. What ask_for_blocks() writes during this is lost.
   void exchange() noexcept {
     const void* const whose = domain.load(memory_order_relaxed);
     domain.store(this, memory_order_relaxed);
@@ -228,22 +228,22 @@ struct alignas(slot_bytes) thread_slot {
     change(spare, spare_is_full);
     domain.store(whose, memory_order_release);
   }
-  /// In the child of a fork that stopped the slot's thread within exchange(): does the rest. Else nothing. Called under the
-  /// core guard, for a slot whose thread isn't there.
+  /// In the child of a fork that stopped the slot's thread within exchange(): does the rest. Otherwise nothing. Called under
+  /// the core guard, for a slot whose thread doesn't exist.
   void finish_exchange() noexcept {
     const exchange_step step = changing.load(memory_order_relaxed);
     if (step == exchange_step::none) return;
     change(current != replaced ? current : spare, step == exchange_step::full_comes);
   }
-  /// What a fork copies is right at any time: the block is there before the top says so.
+  /// A fork may copy it at any time: the block is written before the top counts it.
   TARN_STEP void put(void* block) noexcept {
     void** const place = top;
     *place = block;
     store_release(top, place + 1);
   }
   bool is_used() const noexcept { return current != nullptr; }
-  /// In its magazines. Called under the core guard, while its thread takes and gives: what that exchanges meanwhile may count
-  /// for nothing.
+  /// Blocks in its magazines. Called under the core guard while its thread allocates and frees; a magazine that is exchanged
+  /// during this may not be counted.
   std::size_t blocks() const noexcept {
     void** const from = load_relaxed(bottom);
     void** const to = load_relaxed(top);
@@ -253,7 +253,7 @@ struct alignas(slot_bytes) thread_slot {
     if (n > most) n = 0;
     return load_relaxed(spare_is_full) && other != nullptr ? n + magazine::capacity(other->size) : n;
   }
-  /// A thread of another domain may read `domain` meanwhile.
+  /// A thread of another domain may read `domain` during this.
   void renew() noexcept {
     domain.store(nullptr, memory_order_relaxed);
     top = nullptr;
@@ -267,7 +267,7 @@ struct alignas(slot_bytes) thread_slot {
     replaced = nullptr;
     changing.store(exchange_step::none, memory_order_relaxed);
   }
-  /// Magazines grow with use, by one size after every second exchange; not beyond a quarter of the pool, nor grown_bytes.
+  /// Magazines grow with use, by one size after every second exchange, up to a quarter of the pool or grown_bytes.
   template <class Chunks>
   void used(std::size_t largest, const Chunks& chunks) noexcept {
     if (++exchanges % 2 != 0) return;
@@ -287,8 +287,8 @@ struct alignas(slot_bytes) thread_slot {
   }
 };
 
-/// \tparam Threads  slots inside; those of further threads lie elsewhere, `group` at a time
-/// \tparam Ids      its `count` says how many there may be
+/// \tparam Threads  slots inside; those of further threads are elsewhere, `group` at a time
+/// \tparam Ids      its `count` is the most there may be
 template <template <class> class Atomic, class Ids, unsigned Threads>
 class thread_slots {
   static constexpr unsigned group = 16;
@@ -298,8 +298,8 @@ class thread_slots {
  public:
   using slot = thread_slot<Atomic>;
 
-  /// The thread's slot among those inside; slot 0 if it has none of them. In one register: otherwise clang 19 addresses it
-  /// through two, and a pair costs 4.2 instead of 1.3 ns.
+  /// The thread's slot among those inside; slot 0 if it has none of them. In one register, because clang 19 otherwise addresses
+  /// it through two, and a pair costs 4.2 instead of 1.3 ns.
   TARN_STEP slot& slot_for(const thread_record& me) noexcept {
     return *detail::launder_address(reinterpret_cast<slot*>(reinterpret_cast<std::byte*>(slots_) + me.offset[tier]));
   }
@@ -331,8 +331,8 @@ class thread_slots {
         for (unsigned i = 0; i != group; ++i) visit(Threads + g * group + i, slots[i]);
   }
 
-  /// Whether no other slot has a thread. One of a further thread may, as soon as its group exists. Called under the core guard,
-  /// under which a thread comes to its slot.
+  /// Whether no other slot has a thread. A slot in a group counts as used once its group exists. Called under the core guard,
+  /// which a thread holds when it gets its slot.
   bool no_other_than(const slot* one) const noexcept {
     for (const slot& s : slots_)
       if (detail::pointer_to(s) != one && s.domain.load(memory_order_relaxed) != nullptr) return false;
@@ -341,14 +341,14 @@ class thread_slots {
     return true;
   }
 
-  /// Makes all slots as new; the memory of groups goes back.
+  /// Resets all slots; the memory of groups is returned.
   void forget() noexcept {
     each([](unsigned, slot& its) { its.renew(); });
     for (auto& g : far_) g.store(nullptr, memory_order_relaxed);
   }
 
  private:
-  slot slots_[Threads];  // first: the hot path finds the caller's by its offset alone; slot 0 is no thread's
+  slot slots_[Threads];  // first: the hot path finds the caller's by its offset alone; no thread owns slot 0
   Atomic<slot*> far_[groups] = {};
 };
 
@@ -446,7 +446,7 @@ class magazine_calls {
 
   // ---- everything back to the list -----------------------------------------------------------------------------------
 
-  /// The caller's blocks, the depot's, and those of threads that have ended. Other threads are asked for theirs.
+  /// The caller's blocks, the depot's, and those of threads that have exited. Other threads are asked for theirs.
   template <class Pool>
   void drain(Pool& pool) noexcept {
     Process::free_numbers(true);
@@ -468,7 +468,7 @@ class magazine_calls {
     depot_ = {};
     starves_.store(false, memory_order_relaxed);
   }
-  /// Blocks in threads' magazines and in the depot. While a thread exchanges its magazines, one of its two counts for nothing.
+  /// Blocks in threads' magazines and in the depot. While a thread exchanges its magazines, one of its two isn't counted.
   template <class Pool>
   std::size_t waiting(const Pool&) const noexcept {
     std::size_t blocks = depot_.full_blocks();
@@ -478,7 +478,7 @@ class magazine_calls {
   bool forget_if_alone() noexcept {
     slot* const own = own_slot();
     if (!slots_.no_other_than(own)) return false;
-    if (own != nullptr) own->renew();  // no other: its thread may be looking at it
+    if (own != nullptr) own->renew();  // no other: its thread may be using it
     depot_ = {};
     starves_.store(false, memory_order_relaxed);
     return true;
@@ -518,7 +518,7 @@ class magazine_calls {
     const thread_record& me = Process::self();
     return me.domain != nullptr && me.domain == domain_.load(memory_order_relaxed) ? slots_.find(me.id) : nullptr;
   }
-  /// The caller's slot, with a magazine in it; or null: also if the blocks are too large for magazines.
+  /// The caller's slot, with a magazine in it; or null, also if the blocks are too large for magazines.
   template <class Pool>
   slot* mine(Pool& pool, call what) noexcept {
     if (magazine::sizes_for(pool.chunks.geometry().stride(), Largest) == 0) return nullptr;
@@ -546,7 +546,7 @@ class magazine_calls {
   template <class Pool>
   slot* flush(Pool& pool, slot& s, const thread_record& me) noexcept {
     empty(pool, s);
-    if (magazine* const least = depot_.take_empty(0)) {  // so that this call doesn't take as many again
+    if (magazine* const least = depot_.take_empty(0)) {  // so that this call doesn't take the same number again
       depot_.give_empty(s.current);
       s.use(least, false);
       s.wanted = 0;
@@ -598,7 +598,7 @@ class magazine_calls {
     s.use(depot_.take_full(), true);
     s.used(Largest, pool.chunks);
   }
-  /// Takes blocks from the list, free or never used. They are not touched.
+  /// Takes blocks from the list, free or unused. They are not touched.
   template <class Pool>
   bool carve(Pool& pool, slot& s) noexcept {
     if (s.current->size < s.wanted) {
@@ -618,8 +618,8 @@ class magazine_calls {
   }
 
   /// Makes room in the full current magazine, or puts an empty one in its place. If there is no memory for another, the older
-  /// of the two empties into the list at once: a list of 10,000 nodes, made and cleared for the second time, 25 to 5 ns a node
-  /// (Zen 5), since a thread's first frees come before the store can be asked.
+  /// of the two is emptied into the list at once, because a thread's first frees come before the store can be called. A list of
+  /// 10,000 nodes, built and cleared for the second time: 25 to 5 ns a node (Zen 5).
   template <class Pool>
   status make_space(Pool& pool, slot& s) noexcept {
     if (s.spare != nullptr && !s.spare_is_full) {
@@ -651,8 +651,8 @@ class magazine_calls {
     return answer;
   }
 
-  /// If chunks go back automatically: every block in front of the list keeps its chunk here. So the depot keeps only a few full
-  /// magazines; if nearly all memory is idle, none, and the caller's magazine only a few blocks.
+  /// If chunks are returned automatically: every block in front of the list keeps its chunk here, so the depot keeps only a few
+  /// full magazines. If nearly all memory is idle, it keeps none, and the caller's magazine only a few blocks.
   template <class Pool>
   status unload(Pool& pool, slot& s) noexcept {
     constexpr std::size_t enough = 4;
@@ -704,11 +704,11 @@ class magazine_calls {
     s.spare_is_full = false;
     return any;
   }
-  /// Takes over the slots of threads that ended. Returns whether there was a block in one.
+  /// Takes over the slots of threads that exited. Returns whether there was a block in one.
   template <class Pool>
   bool scavenge(Pool& pool) noexcept {
     ids& numbers = Process::ids();
-    // The numbers of a library that may be gone.
+    // These are the numbers of a library that may be unloaded.
     if (domain_.load(memory_order_relaxed) != detail::pointer_to(numbers)) return false;
     Process::free_numbers(false);
     bool found = false;
@@ -724,8 +724,8 @@ class magazine_calls {
     });
     return found;
   }
-  /// Nobody can take blocks from a slot whose thread lives. But in the word that tells a hit whose slot it is this writes
-  /// something else, so that the thread's next call here is a slow one, which flushes. Called under the core guard.
+  /// No other thread can take blocks from a slot whose thread still runs. So this changes the word by which a hit recognises
+  /// its slot; the thread's next call here then takes the slow path, which flushes. Called under the core guard.
   void ask_for_blocks(const slot* own) noexcept {
     slots_.each([&](unsigned, slot& its) {
       if (detail::pointer_to(its) != own && its.domain.load(memory_order_relaxed) != nullptr)
@@ -739,20 +739,20 @@ class magazine_calls {
   slots slots_;  // first: the hot path finds the caller's slot by its offset alone
   depot depot_;
   TARN_NO_UNIQUE_ADDRESS Guards guards_;
-  atomic<const void*> domain_ = nullptr;  // whose numbers the slots belong to: those of the first thread here
+  atomic<const void*> domain_ = nullptr;  // that the slots' numbers belong to: that of the first thread here
   atomic<bool> starves_ = false;
 };
 
 // ---- statistics --------------------------------------------------------------------------------------------------------
 
-// Counts blocks in a line of the cache for each thread, which nobody else writes: no call of one thread waits for another's.
+// Counts blocks in a cache line for each thread, which no other thread writes, so no call of one thread waits for another's.
 //
 //   lines_[number]   allocations | frees | peak of the difference            written by the holder of the number alone
 //   others_          the same, for threads without a line, each change atomic
 //
 // What is in use is the sum of the differences, since a block may be freed by another thread. Its peak is exact as long as one
-// thread counts. With several it is the most that was seen, never more than there was: a thread looks at all lines whenever its
-// own difference has risen by a sixteenth of what was in use at its last look, and by 64 at least.
+// thread counts. With several it is the most that was seen, never more than there was. A thread checks all lines whenever its
+// own difference has risen by a sixteenth of what was in use at its last check, and by at least 64.
 
 /// \tparam Threads  lines: one of slot_counts
 template <class Process, unsigned Threads>
@@ -761,8 +761,8 @@ class thread_tally {
   using atomic = typename Process::template atomic<T>;
 
  public:
-  /// Counts one block, where that takes no call. Returns whether it did. Precondition of the first: the thread has a slot, out
-  /// of which the block came.
+  /// Counts one block, if that needs no call. Returns whether it did. Precondition of the first: the thread has a slot, and the
+  /// block came from it.
   TARN_STEP bool try_add() noexcept {
     const thread_record& me = Process::self();
     line& mine = line_for(me);
@@ -807,7 +807,7 @@ class thread_tally {
     line& mine = line_for(me);
     if (mine.is_of(me)) return write(mine.frees, read(mine.frees) + blocks);
     keep_peak();
-    if (claim(me)) return subtract(blocks);  // a thread that only frees, as a consumer, counts on its own, too
+    if (claim(me)) return subtract(blocks);  // a thread that only frees, such as a consumer, also has its own line
     others_.frees.fetch_add(blocks, memory_order_relaxed);
   }
   /// All blocks are free. Precondition: no other thread counts.
@@ -816,8 +816,8 @@ class thread_tally {
     write(others_.frees, read(others_.allocations));
   }
 
-  /// While others count: at most what was in use when the last allocation was read. The frees are read after it; and those that
-  /// came before an allocation are seen with it, since each allocation is released.
+  /// While others count: at most what was in use when the last allocation was read. The frees are read after it, and those that
+  /// came before an allocation are seen with it, because each allocation is a release.
   std::size_t in_use() const noexcept {
     const std::size_t handed_out = allocations();
     std::size_t freed = read(others_.frees);
@@ -839,11 +839,11 @@ class thread_tally {
   static constexpr std::size_t step = 64;  // blocks
 
   struct alignas(slot_bytes) line {
-    atomic<const void*> domain = nullptr;  // whose number it is; null: nobody's yet
+    atomic<const void*> domain = nullptr;  // that its number belongs to; null: none yet
     atomic<std::size_t> allocations = 0;
     atomic<std::size_t> frees = 0;
     atomic<std::size_t> peak = 0;     // of their difference
-    std::size_t next_look = 0;        // the difference at which its thread looks at all lines
+    std::size_t next_look = 0;        // the difference at which its thread checks all lines
 
     TARN_STEP bool is_of(const thread_record& me) const noexcept {
       return domain.load(memory_order_relaxed) == me.domain && me.domain != nullptr;
@@ -872,7 +872,7 @@ class thread_tally {
     const void* nobody = nullptr;
     return detail::pointer_to(mine) != lines_ && mine.domain.compare_exchange_strong(nobody, me.domain, memory_order_relaxed);
   }
-  /// Called before another than the only one counts.
+  /// Called before a second thread counts.
   void keep_peak() noexcept {
     if (const line* const only = only_line()) seen_.raise_to(read(only->peak));
   }
@@ -893,7 +893,7 @@ class thread_tally {
     return only;
   }
 
-  line lines_[Threads];  // the first is nobody's
+  line lines_[Threads];  // no thread owns the first
   shared others_;
   mutable shared_cell<std::size_t> seen_ = 0;
 };
@@ -902,11 +902,12 @@ class thread_tally {
 
 namespace tarn {
 
-/// \tparam Threads   slots in the pool object, of 64 bytes: 16, 64 or 256. Threads - 1 threads at once find theirs directly;
-///                   further ones, up to 1023, through a table, in four times the time; more take a lock each time
-/// \tparam Magazine  blocks in the largest magazine: 14, 30, 62, 126, 254 or 510. A thread begins with 14. No magazine holds
-///                   more than 32 KiB of blocks but the smallest, of 14; where 14 are more than 512 KiB, there is none, and
-///                   each call takes a lock
+/// \tparam Threads   slots in the pool object, of 64 bytes: 16, 64 or 256. Threads - 1 threads at the same time find theirs
+///                   directly; further ones, up to 1023, through a table, which takes four times as long; more take a lock each
+///                   time
+/// \tparam Magazine  blocks in the largest magazine: 14, 30, 62, 126, 254 or 510. A thread begins with 14. Except for the
+///                   smallest, of 14, no magazine holds more than 32 KiB of blocks. If 14 blocks are more than 512 KiB, there
+///                   is no magazine, and each call takes a lock
 template <std::size_t Threads = 16, std::size_t Magazine = 510>
 struct thread_cached {
   using axis = tarn::axis::locking;
@@ -923,12 +924,12 @@ struct thread_cached {
   static constexpr bool arguments_hold = numbers_hold && platform::system::has_threads && platform::system::has_thread_locals;
   struct complaint {
     static_assert(numbers_hold,
-                  "tarn: [L3] thread_cached was given numbers that it has no slots or magazines for; take 16, 64 or 256 "
+                  "tarn: [L3] thread_cached was given a number of threads or blocks that it doesn't support; use 16, 64 or 256 "
                   "threads, and 14, 30, 62, 126, 254 or 510 blocks");
     static_assert(!numbers_hold || arguments_hold,
-                  "tarn: [Y2] thread_cached was named, but this target has no threads, or a thread has no variables of its "
-                  "own, so that nobody could keep a magazine; write no_locking, interrupt_locking<> or "
-                  "mutex_locking<a_mutex_of_yours>, or bring a platform header (docs/platforms.md)");
+                  "tarn: [Y2] thread_cached was used, but this target has no threads, or no thread-local variables, which it "
+                  "needs; use no_locking, interrupt_locking<> or mutex_locking<your_mutex>, or provide a platform header "
+                  "(docs/platforms.md)");
   };
   static constexpr locking_traits traits{
       .keeps_memory = true, .can_forget = true, .keeps_blocks = true, .can_try = true, .has_tally = true};
@@ -943,9 +944,9 @@ struct thread_cached {
                              unsigned{Threads}, largest()>;
 };
 
-/// The default of products that any thread may use: DECLARE_MEMORY_POOL, stl_allocator. If blocks may not wait in threads, as
-/// over a bounded store, mutex_locking<thread_aware_mutex> takes its place. Without
-/// threads, both are no_locking; where a thread has no variables of its own, this is mutex_locking<>.
+/// The default of products that any thread may use: DECLARE_MEMORY_POOL, stl_allocator. If threads may not keep blocks, as over
+/// a bounded store, mutex_locking<thread_aware_mutex> takes its place. Without
+/// threads, both are no_locking; without thread-local variables, this is mutex_locking<>.
 using shared_locking = std::conditional_t<
     !platform::system::has_threads, no_locking,
     typename std::conditional_t<platform::system::has_thread_locals, std::type_identity<thread_cached<>>,

@@ -1,15 +1,15 @@
-// Dense numbers for threads, so that a pool can keep something for each thread in itself. A thread takes the lowest free number
-// once it needs one, and gives it back when it exits. Only the holder of a number uses what pools keep under it.
+// Dense numbers for threads, so that a pool can have an array indexed by thread. A thread takes the lowest free number when it
+// first needs one, and gives it back when it exits. Only the holder of a number uses what pools keep under it.
 //
-// What gives the number back? The destructor of a thread_local variable (janitor), which is registered in an allocation and
-// also keeps the library loaded. A free must not need memory, so in a free a key of the system is set instead (thread_end.h),
-// which serves until the thread's next allocation that finds no block. Threads that only free are common, as consumers, and
-// would otherwise take a lock for each block. Where keys run last (Windows), the key always does it, from the thread's number,
-// because the thread's record is gone by then.
+// The number is given back by the destructor of a thread_local variable (janitor), which is registered in an allocation and
+// also keeps the library loaded. A free must not need memory, so it sets a key of the system instead (thread_end.h), which is
+// used until the thread's next allocation that finds no block. Threads that only free (consumers) are common, and would
+// otherwise take a lock for each block. Where keys run last (Windows), the key always does it, from the thread's number,
+// because the thread's record no longer exists at that time.
 //
-// A thread whose first use comes so late that neither is called any more, as in a key's destructor, still has its number when
-// it is gone. Others find that out (number_holders): they check two numbers whenever one is taken or blocks are short, and all
-// in trim().
+// A thread whose first use comes so late that neither is called any more, as in a key's destructor, still holds its number
+// after it has exited. Others detect that (number_holders): they check two numbers whenever one is taken or blocks are short,
+// and all of them in trim().
 #ifndef TARN_POLICIES_LOCKING_THREAD_IDS_H_
 #define TARN_POLICIES_LOCKING_THREAD_IDS_H_
 
@@ -31,7 +31,7 @@ class thread_ids {
  public:
   static constexpr unsigned count = 1024;
 
-  /// Returns the lowest free number, now taken, or 0 if there is none.
+  /// Takes and returns the lowest free number, or 0 if there is none.
   unsigned take() noexcept {
     for (unsigned w = 0; w != count / 64; ++w) {
       std::uint64_t seen = words_[w].load(memory_order_relaxed);
@@ -77,14 +77,14 @@ inline constexpr std::size_t slot_bytes = 64;
 /// What a thread knows about itself.
 struct thread_record {
   /// enrolling: in the first allocation, which comes here again if the janitor's registration allocates. by_key: enrolled in a
-  /// free. ended: has no number any more.
+  /// free. ended: no longer has a number.
   enum class state : unsigned char { fresh, by_key, enrolling, enrolled, ended };
 
   const void* domain = nullptr;  // the set that its number belongs to; null: it has no number
   std::uint32_t offset[tiers] = {};  // bytes to its slot in arrays of slot_counts; 0: slot 0, no thread's own
   std::uint16_t id = 0;
   state is = state::fresh;
-  unsigned char waits = 0;  // slow calls to do without a number before it asks again
+  unsigned char waits = 0;  // slow calls without a number before it requests one again
 
   void enrol(const void* ids, unsigned number) noexcept {
     for (std::size_t i = 0; i != tiers; ++i)
@@ -98,12 +98,12 @@ struct thread_record {
   }
 };
 
-/// The threads of the process. Libraries that don't share this variable are domains of their own, and never use each other's
-/// slots; see magazine_calls.
+/// The threads of the process. Libraries that don't share this variable are separate domains, and never use each other's slots;
+/// see magazine_calls.
 TARN_ONE_IN_PROCESS inline constinit thread_ids<atomic_word> process_ids;
 TARN_ONE_IN_PROCESS TARN_NEAR_TLS inline constinit thread_local thread_record this_thread;
 
-/// Whether the library is being unloaded, or the process ends. Set before its static objects are destroyed.
+/// Whether the library is being unloaded, or the process exits. Set before its static objects are destroyed.
 TARN_ONE_IN_LIBRARY inline constinit atomic_word<bool> library_ends = false;
 TARN_ONE_IN_LIBRARY inline constinit thread_end ends_of_threads;
 /// A template, so that only programs with thread caches have it.
@@ -126,8 +126,9 @@ class number_holders {
     marks_.renew();
     if (id != 0) note(id);
   }
-  /// Looks whose some numbers are, each time at the next, and gives those back whose threads are gone. Who takes one then sees
-  /// what the thread did: the system told that it is gone after the thread's last step. \param numbers  how many, at most
+  /// Checks the threads of some numbers, each time the next ones, and frees the numbers of threads that are gone. A thread that
+  /// takes such a number sees what its previous holder did, because the system reports a thread as gone only after its last
+  /// step. \param numbers  the most to check
   template <class Ids>
   TARN_COLD void look(Ids& ids, unsigned numbers) noexcept {
     for (unsigned seen = platform::system::knows_threads ? 0 : count; seen != count && numbers != 0; ++seen) {
@@ -148,7 +149,7 @@ class number_holders {
 };
 TARN_ONE_IN_PROCESS inline constinit number_holders<atomic_word> holders_of_numbers;
 
-/// In the child of a fork the other threads are gone, and what lay in their slots can be taken over.
+/// In the child of a fork the other threads don't exist, and the contents of their slots can be taken over.
 struct ids_at_fork : fork_member {
   static void act(fork_member&, fork_step step) noexcept {
     if (step != fork_step::renew) return;
@@ -158,8 +159,8 @@ struct ids_at_fork : fork_member {
 };
 TARN_ONE_IN_PROCESS inline constinit ids_at_fork process_ids_at_fork;
 
-/// Gives the thread's number back when the thread ends. Resets the record first, so that nothing that the thread runs later,
-/// such as the destructor of a thread_local object, uses a slot that may be another thread's by then.
+/// Gives the thread's number back when the thread exits. Resets the record first, so that nothing that the thread runs later,
+/// such as the destructor of a thread_local object, uses a slot that another thread may own by then.
 class janitor {
  public:
   explicit janitor(thread_record& record) noexcept : record_(record) {}
@@ -176,14 +177,14 @@ class janitor {
   thread_record& record_;
 };
 
-/// For threads that enrolled in a free. Of the library's own, as the key is.
+/// For threads that enrolled in a free. Each library has its own, as it has its own key.
 TARN_ONE_IN_LIBRARY inline void resign_at_end(void* record) noexcept {
   thread_record& me = *static_cast<thread_record*>(record);
   if (me.is == thread_record::state::by_key) const janitor at_once(me);
 }
 
-/// Where keys run last: the thread's number, with which thread it is, since another one may end what holds it (a fiber). If
-/// the thread's variables are gone, those it gets now say that it has ended.
+/// Where keys run last: the thread's number and its identity, because another thread may destroy what holds it (a fiber). If
+/// the thread's variables are gone, the new ones say that it has exited.
 /// \tparam Threads  process_threads
 template <class Threads>
 struct told_number {
@@ -191,7 +192,7 @@ struct told_number {
 
   static std::uintptr_t least() noexcept { return platform::system::this_thread() * count; }
   static void* of(unsigned id) noexcept { return reinterpret_cast<void*>(least() + id); }
-  /// 0: it's not this thread's.
+  /// 0: it isn't this thread's.
   static unsigned number(void* told) noexcept {
     const std::uintptr_t id = reinterpret_cast<std::uintptr_t>(told) - least();
     return id < count ? static_cast<unsigned>(id) : 0;
@@ -205,7 +206,7 @@ struct told_number {
   }
 };
 
-/// is_malloc: an allocation of malloc itself, to which whatever allocates comes back.
+/// is_malloc: an allocation of malloc itself, which any allocation here would call again.
 enum class call { allocates, frees, is_malloc };
 
 /// What thread_cached uses of the process; a test passes other threads.
@@ -215,22 +216,22 @@ struct process_threads {
   TARN_STEP static thread_record& self() noexcept { return this_thread; }
   static thread_ids<atomic_word>& ids() noexcept { return process_ids; }
 
-  /// Gives the calling thread a number. Returns whether it has one: not if all are taken, which it asks for again after 64 slow
-  /// calls, and not if it is ending. In a free this needs no memory; where it would, the thread is served without a number.
+  /// Gives the calling thread a number. Returns whether it has one: not if all are taken (it tries again after 64 slow calls),
+  /// and not if it is exiting. In a free this needs no memory; if it would, the thread is served without a number.
   template <class Unused = void>
   TARN_COLD static bool enrol(call what) noexcept {
     static_cast<void>(&note_end_of_library<Unused>);  // instantiates it
     thread_record& me = self();
     const bool is_done = me.is >= thread_record::state::enrolling || (what != call::allocates && me.domain != nullptr);
     if (is_done) return me.domain != nullptr;
-    if (library_ends.load(memory_order_relaxed)) return me.domain != nullptr;  // who tells of the thread's end would be gone
+    if (library_ends.load(memory_order_relaxed)) return me.domain != nullptr;  // what is called at its exit would be gone
     if (me.waits != 0 && --me.waits != 0) return false;
     if constexpr (platform::system::keys_run_last) return enrol_by_key(me, ends_of_threads);
     if (what == call::frees) return enrol_in_free(me);
     process_ids_at_fork.admits(ids_at_fork::act);
     return what == call::is_malloc && platform::system::knows_threads ? enrol_in_malloc(me) : enrol_in_allocation(me);
   }
-  /// Numbers of threads that are gone are free again: of those looked at, a few or all.
+  /// Frees the numbers of threads that are gone: checks a few numbers, or all.
   static void free_numbers(bool all) noexcept { holders_of_numbers.look(ids(), all ? ids().count : 2); }
 
  private:
@@ -257,7 +258,7 @@ struct process_threads {
     me.is = thread_record::state::by_key;
     return true;
   }
-  /// Without a key it is found out that the thread is gone.
+  /// Without a key, other threads detect that the thread is gone.
   static bool enrol_in_malloc(thread_record& me) noexcept {
     ends_of_threads.tell(resign_at_end, &me);
     if (!take_number(me)) return false;

@@ -1,11 +1,11 @@
-// What the registry knows of a pool with a name: what the pool notes for it (listed_pool), and what others are told of it
-// (pool_record). All that a pool notes is atomic: one without a lock may be asked by any thread, and answers with what it noted
-// last.
+// What the registry knows about a pool with a name: what the pool notes for it (listed_pool), and what others see
+// (pool_record). Everything that a pool notes is atomic, because any thread may ask a pool without a lock, which answers with
+// its last notes.
 //
-//   a pool      enters the list of the process's pools when it is made (process_node::enter, describe), and notes what changes
-//               where it works anyway: on_chunk, off_chunk, on_outside, on_refusal
-//   a snapshot  write_records: of each pool in the list what it noted and, under its core guard, what it has (tell)
-//   a switch    switch_checks_of: the same way
+//   a pool      enters the list of the process's pools when it is created (process_node::enter, describe), and notes changes on
+//               slow paths: on_chunk, off_chunk, on_outside, on_refusal
+//   a snapshot write_records: for each pool in the list what it noted and, under its core guard, what it has (tell) a switch
+//   switch_checks_of: the same way
 #ifndef TARN_POLICIES_NAME_NAMED_H_
 #define TARN_POLICIES_NAME_NAMED_H_
 
@@ -25,11 +25,11 @@ namespace tarn {
 struct pool_record {
   char name[64] = {};             // the first 63 characters
   char policies[64] = {};         // how it locks, which free block is used next, where chunks come from: without parameters
-  const void* address = nullptr;  // of the pool; it may have ended since
+  const void* address = nullptr;  // of the pool; it may be destroyed since
   call_site where;                // its declaration, if that is known; valid while the library is loaded that has it
   std::size_t block_size = 0;     // bytes
   std::size_t stride = 0;         // bytes from one block to the next
-  std::size_t in_use = 0;         // blocks handed out and not given back
+  std::size_t in_use = 0;         // blocks allocated and not freed
   std::size_t peak = 0;           // the most that were in use at once: never too low; how far too high: docs/registry.md
   std::size_t waiting = 0;        // free blocks in threads' magazines, or on the stack of lock_free
   std::size_t capacity = 0;       // blocks, free or in use
@@ -37,21 +37,21 @@ struct pool_record {
   std::size_t bytes_held = 0;     // in those chunks, as the store gave them
   std::size_t growths = 0;        // chunks that it ever got
   std::size_t refused = 0;        // requests for blocks that found none
-  bool is_exact = false;          // whether the pool could be looked at. If not, it has no lock and belongs to another thread:
+  bool is_exact = false;          // whether the pool could be inspected. If not, it has no lock and belongs to another thread;
                                   // `in_use` is then the most that it can have been when it last grew or refilled its front
 };
 
-/// What became of a call of switch_checks().
+/// The result of switch_checks().
 struct switched_pools {
-  std::size_t switched = 0;  // pools of the name, whose checks are now as they were to be
-  std::size_t refused = 0;   // those whose checks can be switched on only at the start: no lock keeps their calls apart
+  std::size_t switched = 0;  // pools of the name whose checks are now as requested
+  std::size_t refused = 0;   // those whose checks can be switched on only at the start, because they have no lock
 };
 
 }  // namespace tarn
 
 namespace tarn::detail {
 
-/// Text into a buffer, without memory, locks or the C library: writes what there is room for, and counts all.
+/// Writes text into a buffer, without memory, locks or the C library: as much as there is room for, and counts all of it.
 class text_writer {
  public:
   explicit text_writer(span<char> out) noexcept : out_(out) {}
@@ -75,7 +75,8 @@ class text_writer {
     put("0x");
     put_number(address_of(p), 16);
   }
-  /// Escapes as `escape(c)` says, which writes a character of ASCII, and replaces what isn't UTF-8: a name may be cut anywhere.
+  /// Escapes with `escape(c)`, which writes a character of ASCII, and replaces what isn't UTF-8, because a name may be cut
+  /// anywhere.
   template <class Escape>
   void put_text(const char* text, Escape escape) noexcept {
     put_text(text, escape, as_it_is{*this});
@@ -126,7 +127,7 @@ class text_writer {
 
 class listed_pool;
 
-/// Where the blocks of a pool lie in its chunks, for debuggers: they read it from memory, whatever the pool's type is.
+/// Where the blocks of a pool are in its chunks, for debuggers, which read it from memory, whatever the pool's type is.
 struct listed_shape {
   std::size_t block_size = 0;  // bytes
   std::size_t stride = 0;      // from one block to the next
@@ -135,14 +136,14 @@ struct listed_shape {
   std::size_t run = 0;         // blocks after which the next is a cache line further; 0: none is
 };
 
-/// What the machinery of every listed pool is made from, whatever its name policy is.
+/// What the machinery of every listed pool is constructed from, whatever its name policy is.
 struct listed {
   static constexpr name_traits traits{.is_listed = true};
   using state = listed_pool;
   pool_listing its;
 };
 
-/// The same where a new pool must be all zero: the name is that of the type, and comes when the pool enters the registry.
+/// The same if a new pool must be all zero: the name is that of the type, and is set when the pool enters the registry.
 struct listed_by_type {};
 template <class Name>
 struct listed_as : listed_by_type {
@@ -151,7 +152,7 @@ struct listed_as : listed_by_type {
   static constexpr pool_listing listing() noexcept { return Name().listing(); }
 };
 
-/// The name of a static pool that was given none: that of its tag.
+/// The name of a static pool that has none: that of its tag.
 struct name_of_tag {
   using axis = tarn::axis::name;
   static constexpr name_traits traits{.is_listed = true};
@@ -186,7 +187,7 @@ class listed_pool : public process_node {
     change(chunks_, static_cast<std::size_t>(-1));
     off_chunk_bytes(std::size_t{0} - bytes, capacity);
   }
-  /// So many blocks can be in use now: those that the list hasn't behind its front.
+  /// The number of blocks that can be in use now: those that aren't in the list behind its front.
   void on_outside(std::size_t blocks) noexcept {
     outside_.store(blocks, memory_order_relaxed);
     if (blocks > peak_.load(memory_order_relaxed)) peak_.store(blocks, memory_order_relaxed);
@@ -194,7 +195,7 @@ class listed_pool : public process_node {
   /// Called with anything held.
   void on_refusal() noexcept { refused_.fetch_add(1, memory_order_relaxed); }
 
-  /// Called by a thread that goes through the list.
+  /// Called by a thread that walks the list.
   void tell(pool_record& out) const noexcept {
     out.where = its_.where;
     out.address = pool();
@@ -238,7 +239,7 @@ class listed_pool : public process_node {
   atomic_word<std::size_t> refused_ = 0;
 };
 
-/// Writes a record for each pool with a name, as many as there is room for. Returns how many such pools there are.
+/// Writes a record for each pool with a name, as many as fit. Returns the number of such pools.
 inline std::size_t write_records(pool_record* out, std::size_t room) noexcept {
   std::size_t n = 0;
   pools_of_process().ask_each_listed([&](const process_node& one) {

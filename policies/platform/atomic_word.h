@@ -1,5 +1,5 @@
-// Atomic words without <atomic>, which is 24,000 lines that every file with a pool would compile: on the builtins of g++ and
-// clang.
+// Atomic words without <atomic>, which is 24,000 lines that every file with a pool would compile; they use the builtins of g++
+// and clang.
 #ifndef TARN_POLICIES_PLATFORM_ATOMIC_WORD_H_
 #define TARN_POLICIES_PLATFORM_ATOMIC_WORD_H_
 
@@ -27,10 +27,10 @@ inline constexpr memory_order memory_order_release = memory_order::release;
 inline constexpr memory_order memory_order_acq_rel = memory_order::acq_rel;
 inline constexpr memory_order memory_order_seq_cst = memory_order::seq_cst;
 
-// `::`: g++ otherwise looks up even a builtin in the namespaces of what T points to, and completes its class.
+// `::`, because g++ otherwise looks up even a builtin in the namespaces of what T points to, and completes its class.
 
-/// The part of std::atomic that tarn uses, with the same members. The order is always explicit. Where the processor
-/// can't change a word of that size at once, it is changed as an ordinary one, in an atomic_section of the system.
+/// The part of std::atomic that tarn uses, with the same members. The order is always explicit. If the processor can't change a
+/// word of that size atomically, it is changed as an ordinary one, in an atomic_section of the system.
 template <class T>
 class atomic_word {
  public:
@@ -118,7 +118,7 @@ class atomic_word {
   alignas(sizeof(T)) T value_;
 };
 
-/// A flag, where the processor changes words and the compiler nothing smaller.
+/// A flag, if the processor changes words atomically and the compiler supports nothing smaller.
 template <class T>
   requires(sizeof(T) == 1 && !platform::has_byte_atomics)
 class atomic_word<T> {
@@ -146,7 +146,7 @@ TARN_STEP void release_fence() noexcept {
   __atomic_thread_fence(__ATOMIC_RELEASE);
 #endif
 }
-/// Reads and writes a variable that only one thread changes, and others read meanwhile.
+/// Reads and writes a variable that only one thread changes and others may read at the same time.
 template <class T>
 TARN_STEP T load_relaxed(const T& word) noexcept {
   return ::__atomic_load_n(&word, __ATOMIC_RELAXED);
@@ -155,7 +155,7 @@ template <class T>
 TARN_STEP void store_relaxed(T& word, T value) noexcept {
   ::__atomic_store_n(&word, value, __ATOMIC_RELAXED);
 }
-/// Writes a variable that only one thread changes; who sees the value sees what was written before.
+/// Writes a variable that only one thread changes; a thread that sees the value sees what was written before.
 template <class T>
 TARN_STEP void store_release(T& word, T value) noexcept {
   ::__atomic_store_n(&word, value, __ATOMIC_RELEASE);

@@ -1,6 +1,6 @@
 // A hosted implementation of C++ and no system: the C library writes reports to stderr, which bare metal passes on to a
-// debugger or a serial line, and there is nothing else. What a target gets that system.h doesn't know. Named as
-// TARN_PLATFORM_HEADER, it hides the system of the machine: so firmware is tried where there is one.
+// debugger or a serial line, and there is nothing else. Used for targets that system.h doesn't know. As TARN_PLATFORM_HEADER,
+// it hides the system of the machine, so that firmware can be tested on a host.
 #ifndef TARN_POLICIES_PLATFORM_BARE_H_
 #define TARN_POLICIES_PLATFORM_BARE_H_
 

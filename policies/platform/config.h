@@ -4,8 +4,8 @@
 
 #include "tarn/version.h"
 
-// Ends a compilation for an older standard with one sentence instead of hundreds of errors. Each header that would include no
-// other of tarn's includes this one; so the others reach it before anything that needs C++20.
+// Stops a compilation for an older standard with one sentence instead of hundreds of errors. Each header that would include no
+// other of tarn's includes this one, so the others reach it before anything that needs C++20.
 
 #if defined(new)
 #error "tarn: [B2] new is a macro here, as debug heaps define it; include tarn's headers before #define new"
@@ -37,22 +37,24 @@
 #define TARN_RETURNS_NONNULL [[gnu::returns_nonnull]]
 #endif
 
-// A step of the hot path: inlined in debug builds, too, and never stopped in by a debugger. At -O0 a pair of calls takes 7
-// instead of 18 ns (prototype).
+// A step of the hot path: inlined even in debug builds, and skipped by a debugger. At -O0 a pair of calls takes 7 instead of 18
+// ns (prototype).
 #if defined(__GNUC__)
 #define TARN_STEP [[gnu::always_inline, gnu::artificial]] inline
 #else
 #define TARN_STEP inline
 #endif
 
-// Whether the file is compiled for size: then two ways that do the same may be one. Files that aren't may use the same pool.
+// Whether the file is compiled for size; if so, two paths that do the same may be merged. Files that aren't may use the same
+// pool.
 #if defined(__OPTIMIZE_SIZE__)
 #define TARN_FOR_SIZE true
 #else
 #define TARN_FOR_SIZE false
 #endif
 
-// A deleted function, and what to tell who calls it. Before C++26 the sentence reaches them by the note that shows this line.
+// A deleted function, and the message for its callers. Before C++26 they see it only in the compiler's note, which shows this
+// line.
 #if defined(__cpp_deleted_function) && __cplusplus > 202302L
 #define TARN_DELETED(...) delete (__VA_ARGS__)
 #else
@@ -73,7 +75,7 @@
 // A thread-local variable of a shared library, reached without a call: 1.3 instead of 3.0 ns a pair (prototype, Sapphire
 // Rapids). It uses some of the few KiB reserved for libraries loaded later, so there is one such variable.
 #define TARN_NEAR_TLS [[gnu::tls_model("initial-exec")]]
-#define TARN_FIRST_AT_LOAD [[maybe_unused, gnu::init_priority(101)]]  // made before the library's other static objects
+#define TARN_FIRST_AT_LOAD [[maybe_unused, gnu::init_priority(101)]]  // constructed before the library's other static objects
 #define TARN_AT_UNLOAD [[gnu::destructor]]  // of a shared library: called before its static objects are destroyed
 #else
 #define TARN_ONE_IN_PROCESS
@@ -87,7 +89,7 @@
 #endif
 #endif
 
-/// The name of the function that it stands in, with its template arguments.
+/// The name of the function that contains it, with its template arguments.
 #if defined(__GNUC__)
 #define TARN_FUNCTION_NAME __PRETTY_FUNCTION__
 #elif defined(_MSC_VER)
@@ -96,12 +98,12 @@
 #define TARN_FUNCTION_NAME ""
 #endif
 
-/// In the declaration of a template that libraries share, and in its definition. Not [[...]]: clang takes none there.
+/// In the declaration of a template that libraries share, and in its definition. Not [[...]], which clang rejects there.
 #if !defined(_WIN32)
 #define TARN_SHARED_ __attribute__((visibility("default")))  // the definition finds it there
 #define TARN_SHARED_HERE_
 #elif defined(__GNUC__)
-#define TARN_SHARED_ __declspec(dllexport)  // of whoever defines it; the linker finds it for the others (auto-import)
+#define TARN_SHARED_ __declspec(dllexport)  // of the module that defines it; the linker finds it for the others (auto-import)
 #define TARN_SHARED_HERE_
 #else
 #if defined(TARN_DEFINES_SHARED_POOLS)
@@ -112,7 +114,7 @@
 #define TARN_SHARED_HERE_ __declspec(dllexport)
 #endif
 
-/// Around what makes an aggregate from what a caller gives: fewer arguments than members are his choice, as in T{1}.
+/// Around code that constructs an aggregate from a caller's arguments: they may be fewer than its members, as in T{1}.
 #if defined(__GNUC__)
 #define TARN_FEWER_ARGUMENTS_ \
   _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wmissing-field-initializers\"")
@@ -128,7 +130,7 @@
 
 namespace tarn::platform {
 
-// What the processor can do at once. Where it can't, the compiler calls functions of a library, which lock.
+// What the processor can do atomically. For the rest, the compiler calls functions of a library, which lock.
 #if defined(__GCC_ATOMIC_POINTER_LOCK_FREE) && defined(__GCC_ATOMIC_LLONG_LOCK_FREE)
 inline constexpr bool has_atomics = __GCC_ATOMIC_POINTER_LOCK_FREE == 2;     // compare-and-swap of a pointer: not on ARMv6-M
 inline constexpr bool has_wide_atomics = __GCC_ATOMIC_LLONG_LOCK_FREE == 2;  // of 64 bits
@@ -139,7 +141,7 @@ inline constexpr bool has_wide_atomics = sizeof(void*) == 8;
 inline constexpr bool has_byte_atomics = true;
 #endif
 
-/// Whether the processor divides. Where it can't (ARMv6-M, RISC-V without M), the compiler calls 280 bytes of a library.
+/// Whether the processor can divide. If it can't (ARMv6-M, RISC-V without M), the compiler calls 280 bytes of a library.
 #if (defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M' && !defined(__ARM_FEATURE_IDIV)) || \
     (defined(__riscv) && !defined(__riscv_div))
 inline constexpr bool has_division = false;
@@ -151,23 +153,23 @@ inline constexpr bool has_division = true;
 
 namespace tarn::detail {
 
-/// Where an object lies, whatever its type takes & for: std::addressof, which would cost <memory>. Types of users stand in the
-/// names of ours, so calls between namespace-scope functions are qualified, too: unqualified ones look into their namespaces,
-/// and complete their classes.
+/// The address of an object even if its type overloads &, like std::addressof, which would need <memory>. Types of users are
+/// part of the names of ours, so calls between namespace-scope functions are qualified: unqualified ones look into the users'
+/// namespaces, and complete their classes.
 template <class T>
 [[nodiscard]] TARN_STEP constexpr T* pointer_to(T& object) noexcept {
   return __builtin_addressof(object);
 }
 
-/// Asks for the cache line of a block that is about to be written. Never faults, whatever the address.
+/// Prefetches the cache line of a block that is about to be written. Never faults, whatever the address.
 TARN_STEP void prefetch_for_write([[maybe_unused]] const void* block) noexcept {
 #if defined(__GNUC__)
   __builtin_prefetch(block, 1);
 #endif
 }
 
-/// The same address, known to be aligned to a pointer: a processor that reads words at such addresses only (ARMv6-M, RISC-V)
-/// otherwise gets a call of memcpy for each word that is copied.
+/// The same address, known to be aligned to a pointer: for a processor that reads words only at such addresses (ARMv6-M,
+/// RISC-V), the compiler otherwise calls memcpy for each word.
 template <class T>
 [[nodiscard]] TARN_STEP T* word_aligned(T* place) noexcept {
 #if defined(__GNUC__)
@@ -203,7 +205,7 @@ TARN_STEP void keep_argument([[maybe_unused]] const void* argument) noexcept {
 #endif
 }
 
-/// Keeps the compiler from dropping earlier stores, even to an object that ends here.
+/// Keeps the compiler from dropping earlier stores, even to an object that is destroyed here.
 inline void keep_stores([[maybe_unused]] const void* object) noexcept {
 #if defined(__GNUC__)
   asm volatile("" : : "r"(object) : "memory");

@@ -1,4 +1,5 @@
-// Which headers of the standard library the program has included so far: asked again at each include, so without a guard.
+// Which headers of the standard library the program has included so far: evaluated at each include, so there is no include
+// guard.
 #include "tarn/policies/platform/config.h"
 
 // The guards of libstdc++, libc++ and Microsoft's library.

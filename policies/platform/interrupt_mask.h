@@ -9,8 +9,8 @@
 
 namespace tarn {
 
-/// Masks all interrupts that can be masked: PRIMASK of a Cortex-M, mstatus.MIE of a RISC-V in machine mode. Elsewhere there is
-/// no such type to be had: see interrupt_locking.
+/// Masks all interrupts that can be masked: PRIMASK of a Cortex-M, mstatus.MIE of a RISC-V in machine mode. Elsewhere the type
+/// isn't defined: see interrupt_locking.
 struct interrupt_mask;
 
 #if defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M' && !defined(__linux__)
@@ -44,7 +44,7 @@ concept masks_interrupts = requires {
   { Mask::restore(Mask::save_and_mask()) } noexcept;
 };
 
-/// As long as it lives, no interrupt comes. It may live in another.
+/// While it exists, no interrupt comes. They can be nested.
 template <class Mask>
 class [[nodiscard]] masked {
  public:

@@ -1,14 +1,15 @@
-// What AddressSanitizer, MemorySanitizer and Valgrind are told about blocks, so that they treat a free one as freed memory. In
-// a build without them, nothing is done, and no layout differs between builds.
+// Informs AddressSanitizer, MemorySanitizer and Valgrind about blocks, so that they treat a free one as freed memory. In a
+// build without them this does nothing. No layout differs between builds.
 //
 // The build shows whether a sanitizer is used, but not whether Valgrind is. TARN_VALGRIND, defined in every file of the
-// program, includes Valgrind's header, which is free to use in any program, and makes the pool inform it too, for some ten
-// instructions a call.
+// program, includes Valgrind's header, which is free to use in any program, and makes the pool inform Valgrind, which costs
+// about ten instructions a call.
 //
-// Build all files that use one pool with the same tools: a file built without them takes blocks that stay poisoned, and a file
-// built with them, or memset(), is then reported for touching its own block.
+// Build all files that use one pool with the same tools. A file built without them allocates blocks that stay poisoned, so a
+// file built with them, or memset(), is reported for touching its own block.
 //
-// AddressSanitizer has one mark for every eight bytes. No two blocks share one: every reuse policy aligns blocks to a pointer.
+// AddressSanitizer has one mark for every eight bytes. No two blocks share one, because every reuse policy aligns blocks to a
+// pointer.
 #ifndef TARN_POLICIES_PLATFORM_MEMORY_TOOLS_H_
 #define TARN_POLICIES_PLATFORM_MEMORY_TOOLS_H_
 
@@ -37,8 +38,8 @@
 
 namespace tarn::detail::memory_tools {
 
-/// Whether there is a tool to inform. The hot path tests this before it calls: at -O0 a call of a function that does nothing
-/// still costs 0.3 ns.
+/// Whether there is a tool to inform. The hot path tests this before it calls, because at -O0 a call of an empty function still
+/// costs 0.3 ns.
 #if defined(TARN_ASAN) || defined(TARN_MSAN) || defined(TARN_VALGRIND)
 inline constexpr bool active = true;
 #else
@@ -91,7 +92,7 @@ TARN_STEP void take_back([[maybe_unused]] void* block) noexcept {
 #endif
 }
 
-/// While this lives, the pool itself may touch poisoned bytes.
+/// While this exists, the pool itself may touch poisoned bytes.
 class window {
  public:
   TARN_STEP window(const void* start, std::size_t bytes) noexcept : start_(start), bytes_(bytes) { unpoison(start, bytes); }

@@ -1,11 +1,11 @@
-// What the process has once, and what a library can find of others in it: objects of tarn's (one_in_process), functions that a
-// tool brings (looked_up), and LeakSanitizer.
+// What exists once in a process, and what a library can find in others: objects of tarn's (one_in_process), functions of a tool
+// (looked_up), and LeakSanitizer.
 //
-// Objects of which the process has one, whatever its libraries are: linked or loaded, with symbols that others see or not. Each
-// library has one of its own, and an ELF note, loaded with it, that says where it is. All use that of the first library with
-// such a note, in the loader's order. That is the program, if it has one; any other library then stays loaded. On Windows a
-// small piece of named memory (a file mapping without a file) says where it is: that of the first module that asked, which
-// stays loaded.
+// Objects that exist once in the process, whatever its libraries are: linked or loaded, with visible symbols or not. Each
+// library has its own object, and an ELF note, loaded with it, that contains its address. All use the object of the first
+// library with such a note, in the loader's order. That is the program, if it has a note; any other library then stays loaded.
+// On Windows a small piece of named memory (a file mapping without a file) contains the address: that of the first module that
+// asked, which stays loaded.
 #ifndef TARN_POLICIES_PLATFORM_ONE_IN_PROCESS_H_
 #define TARN_POLICIES_PLATFORM_ONE_IN_PROCESS_H_
 
@@ -42,7 +42,7 @@ namespace tarn::detail {
 
 #if defined(TARN_HAS_NOTES)
 
-// What <link.h> and <dlfcn.h> have in a thousand lines.
+// What <link.h> and <dlfcn.h> declare in a thousand lines.
 struct loaded_segment {
   std::uint32_t type, flags;
   std::uintptr_t in_file, start, physical, bytes_in_file, bytes, alignment;
@@ -90,7 +90,7 @@ inline int find_note(const loaded_library* library, std::size_t, void* search) n
   }
   return 0;
 }
-/// Whether the library is there, and now stays. Allocates.
+/// Keeps the library loaded. Returns whether it is there. Allocates.
 inline bool keep_loaded(const char* path) noexcept {
   constexpr int lazy_noload_nodelete = 1 | 4 | 0x1000;
   return *path == 0 || &tarn_open_library == nullptr || tarn_open_library(path, lazy_noload_nodelete) != nullptr;
@@ -101,18 +101,18 @@ inline note_search first_note(std::uint32_t kind, void* mine) noexcept {
   if (s.object == nullptr) s.object = mine;
   return s;
 }
-/// Called in an allocation, too, perhaps that of malloc: so it allocates nothing.
+/// May be called in an allocation, even that of malloc, so it allocates nothing.
 TARN_COLD inline void* find_in_process(std::uint32_t kind, void* mine, atomic_word<void*>& found) noexcept {
   void* const object = first_note(kind, mine).object;
   found.store(object, memory_order_release);
   return object;
 }
-/// Called when this library is loaded: whichever has the object stays. A library that is a malloc used it before; but that is
-/// one of those that the program starts with, and so are all before it.
+/// Called when this library is loaded: the library that has the object stays loaded. A library that is a malloc used the object
+/// before; but it is one of those that the program starts with, and so are all before it.
 TARN_COLD inline void keep_in_process(std::uint32_t kind, void* mine, atomic_word<void*>& found) noexcept {
   for (int tries = 0;; ++tries) {
     const note_search s = first_note(kind, mine);
-    if (!keep_loaded(s.path) && tries != 9) continue;  // it was unloaded meanwhile
+    if (!keep_loaded(s.path) && tries != 9) continue;  // it was unloaded in between
     if (found.load(memory_order_acquire) == nullptr) found.store(s.object, memory_order_release);
     return;
   }
@@ -129,7 +129,7 @@ TARN_COLD inline void* find_in_process(std::uint32_t kind, void* mine, atomic_wo
 #endif
 
 /// \tparam Mine  this library's object
-/// \tparam Kind  tells its type and layout: libraries with other numbers have another object
+/// \tparam Kind  identifies its type and layout: libraries with other numbers have another object
 template <auto& Mine, std::uint32_t Kind>
 class TARN_ONE_IN_LIBRARY one_in_process {
   using type = std::remove_reference_t<decltype(Mine)>;
@@ -150,8 +150,8 @@ class TARN_ONE_IN_LIBRARY one_in_process {
  private:
   TARN_COLD static void* find() noexcept {
 #if defined(TARN_HAS_NOTES)
-    // The note, and a call when the library is loaded, before its objects are made. No object with a constructor: every file
-    // that includes this would have it. This is there where the function is.
+    // The note, and a call when the library is loaded, before its objects are constructed. Not an object with a constructor,
+    // which every file that includes this would have. This exists only where the function does.
     asm volatile(
         ".pushsection .note.tarn, \"aGR\", %%note, tarn_note_%c1, comdat\n"
         ".balign 4\n.long 5, 8, %c1\n.asciz \"tarn\"\n.balign 4\n.quad %c0 - .\n.popsection\n"
@@ -178,14 +178,14 @@ class TARN_ONE_IN_LIBRARY one_in_process {
 
 namespace tarn::platform {
 
-// ---- functions that a tool brings into the process, looked up by name when they are called first ---------------------------
+// ---- functions that a tool adds to the process, looked up by name at the first call ---------------------------
 //
-// A weak reference of a program, as opposed to a library's, may be bound to nothing when it is linked.
+// A program's weak reference, unlike a library's, may be resolved to null when it is linked.
 
 #if defined(__linux__) && defined(__ELF__)
 template <class = void>
 inline constexpr bool looks_up = true;
-// Of <dlfcn.h>. Weak: null in a program without dynamic libraries, into which no tool comes.
+// Of <dlfcn.h>. Weak: null in a program without dynamic libraries, to which no tool can be added.
 extern "C" [[gnu::weak]] void* tarn_look_up(void*, const char*) noexcept asm("dlsym");
 inline void* look_up(const char* name) noexcept {
   return &tarn_look_up == nullptr ? nullptr : tarn_look_up(nullptr, name);  // in the whole process: RTLD_DEFAULT
@@ -202,7 +202,7 @@ class looked_up {
  public:
   constexpr explicit looked_up(const char* name) noexcept : name_(name) {}
 
-  /// The function, or null if no tool brought it.
+  /// The function, or null if no tool provides it.
   TARN_STEP Function get() noexcept {
     const std::uintptr_t known = known_.load(detail::memory_order_acquire);
     if (known > not_there) return reinterpret_cast<Function>(known);
@@ -228,11 +228,11 @@ namespace tarn::detail {
 
 // ---- LeakSanitizer ---------------------------------------------------------------------------------------------------------
 //
-// It looks for pointers in what malloc and the program's variables hold, not in pages that came from mmap. So it is told of
-// those: what only a block points to is no leak.
+// It looks for pointers in memory from malloc and in the program's variables, but not in pages from mmap. So those are reported
+// to it, because memory that only a block points to isn't leaked.
 
 #if defined(__linux__) && defined(__ELF__)
-// Of <sanitizer/lsan_interface.h>. Null where the program has no LeakSanitizer, which no compiler's macro says for certain.
+// Of <sanitizer/lsan_interface.h>. Null if the program has no LeakSanitizer, which no compiler's macro shows reliably.
 extern "C" [[gnu::weak]] void tarn_add_leak_root(const void*, std::size_t) noexcept asm("__lsan_register_root_region");
 extern "C" [[gnu::weak]] void tarn_drop_leak_root(const void*, std::size_t) noexcept asm("__lsan_unregister_root_region");
 

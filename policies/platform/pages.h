@@ -1,5 +1,5 @@
-// The memory behind pages that are mapped: brought in before it is needed, given back when it isn't. Where the system lacks a
-// call, a slower way does the same. Neither takes a lock or memory.
+// The memory of mapped pages: provided before it is needed, freed when it isn't. If the system lacks a call, a slower way does
+// the same. Neither takes a lock or memory.
 #ifndef TARN_POLICIES_PLATFORM_PAGES_H_
 #define TARN_POLICIES_PLATFORM_PAGES_H_
 
@@ -14,12 +14,13 @@
 
 namespace tarn {
 
-/// How pages go back whose addresses stay. After both their content is lost, and touching them brings other ones, all zero.
+/// How pages are freed whose addresses stay. In both cases their content is lost, and touching them gets new pages, all zero.
 enum class page_advice : unsigned char {
-  /// They go at once, and count as free at once. Touching one again is a page fault: the system finds a page and clears it.
+  /// They are freed immediately, and count as free. Touching one again is a page fault: the system finds a page and clears it.
   discard,
-  /// They go when the system needs memory. Until then `top` and the resident size count them as held (smaps: LazyFree), they
-  /// keep what they contain, and to write one again is cheaper: the same page stays. Without swap, Linux before 4.12 discards.
+  /// They are freed when the system needs memory. Until then `top` and the resident size count them as held (smaps: LazyFree),
+  /// they keep their content, and writing one again is cheaper, because the same page stays. Without swap, Linux before 4.12
+  /// discards.
   free_lazily,
 };
 
@@ -31,7 +32,7 @@ namespace tarn::detail {
 struct system_pages {
   using system = platform::system;
   static constexpr std::size_t least_bytes = 4096;
-  /// The same in a constant expression as least_bytes, of which every system's are a multiple: what is computed there for a
+  /// In a constant expression, least_bytes, of which every system's page size is a multiple: what is computed with it for a
   /// region of a known size is enough for larger pages.
   static constexpr std::size_t bytes_here() noexcept { return std::is_constant_evaluated() ? least_bytes : page_bytes(); }
 
@@ -43,7 +44,7 @@ struct system_pages {
   }
   static bool allow(std::byte* start, std::size_t bytes) noexcept { return system::open_pages(start, bytes); }
   static void forbid(std::byte* start, std::size_t bytes) noexcept { system::close_pages(start, bytes); }
-  /// Gives back the memory of pages that can't be accessed; the addresses stay.
+  /// Frees the memory of pages that can't be accessed; the addresses stay.
   static void empty(std::byte* start, std::size_t bytes) noexcept { system::empty_pages(start, bytes); }
   static void release(std::byte* start, std::size_t bytes) noexcept { system::unmap_pages(start, bytes); }
 };
@@ -69,8 +70,8 @@ class page_memory_over {
 
   static std::size_t page_bytes() noexcept { return system_pages::page_bytes(); }
 
-  /// Brings every page of a region into memory, and changes no content. The region starts on a page and may be written; other
-  /// threads may use it meanwhile. Returns false if the system refused: then errno says why, and a part may be in memory.
+  /// Brings every page of a region into memory, and changes no content. The region starts on a page and must be writable; other
+  /// threads may use it during this. Returns false if the system refused; errno then says why, and a part may be in memory.
   static bool fill(std::byte* start, std::size_t bytes) noexcept {
     if constexpr (System::exist) {
       const int before = errno;
@@ -85,9 +86,9 @@ class page_memory_over {
     return true;
   }
 
-  /// Gives back the pages of any number of runs, which start and end on pages of memory that is mapped privately, without
-  /// a file. Nobody may use them meanwhile. Runs are members `start` and `bytes`. Returns how many went, from the first on:
-  /// fewer than `n` if the system refused one, such as locked pages; the others weren't tried. Leaves errno as it was.
+  /// Frees the pages of any number of runs, which start and end on pages of memory that is mapped privately, without a file. No
+  /// thread may use them during this. A run has members `start` and `bytes`. Returns how many were freed, from the first on:
+  /// fewer than `n` if the system refused one, such as locked pages; the rest weren't attempted. Leaves errno unchanged.
   template <class Run>
   static std::size_t discard([[maybe_unused]] const Run* runs, [[maybe_unused]] std::size_t n,
                              [[maybe_unused]] page_advice how) noexcept {
@@ -107,7 +108,7 @@ class page_memory_over {
   }
 
  private:
-  /// Returns how many of the runs went; 0: the system refused the first.
+  /// Returns how many of the runs were freed; 0: the system refused the first.
   template <class Run>
   static std::size_t discard_some(const Run* runs, std::size_t n, int advice) noexcept {
     page_run some[runs_a_call];
@@ -119,19 +120,19 @@ class page_memory_over {
     std::size_t gone = 0;
     for (; gone != count && result >= 0 && some[gone].bytes <= bytes; ++gone) bytes -= some[gone].bytes;
     if (gone != 0) return gone;
-    // Either the call isn't known (ENOSYS), not allowed (EPERM), doesn't take this advice (EINVAL, before Linux 6.13) or no
-    // constant for oneself (EBADF, before 6.15): then one call a run, from now on. Or this run can't go.
+    // Either the call isn't known (ENOSYS) or allowed (EPERM), or doesn't accept this advice (EINVAL, before Linux 6.13) or the
+    // constant for the own process (EBADF, before 6.15); from now on one call a run. Or this run can't be freed.
     if (System::advise(some[0].start, some[0].bytes, advice) != 0) return 0;
     if (error == ENOSYS || error == EPERM || error == EINVAL || error == EBADF) one_by_one_.store(true, memory_order_relaxed);
     return 1;
   }
 
-  /// One byte a page, or'ed with 0 as a whole: what another thread writes meanwhile stays.
+  /// One byte a page, or'ed with 0 atomically, so what another thread writes during this stays.
   static void touch(std::byte* start, std::size_t bytes) noexcept {
     const std::size_t page = page_bytes();
     for (std::size_t at = 0; at < bytes; at += page) touch(start + at);
   }
-  /// A sanitizer would report free blocks, which nobody may touch, and what other threads write.
+  /// A sanitizer would report free blocks, which must not be touched, and what other threads write.
 #if defined(__clang__)
   [[gnu::noinline, clang::disable_sanitizer_instrumentation]]
 #elif defined(__GNUC__)
@@ -155,7 +156,7 @@ using page_memory = page_memory_over<>;
 
 /// Huge pages of the operating system, on request.
 struct huge_pages_of_system {
-  /// As most systems with huge pages have them: x86-64, and ARM with small pages of 4 KiB.
+  /// The size on most systems with huge pages: x86-64, and ARM with small pages of 4 KiB.
   static constexpr std::size_t bytes = platform::system::huge_page_bytes;
   static constexpr bool exist = platform::system::has_huge_pages;
 
@@ -165,8 +166,8 @@ struct huge_pages_of_system {
     return size - fewer <= size / 8 ? fewer : fewer + bytes;
   }
 
-  /// Asks for them in all small pages of which a part lies there, if they hold a huge one. Returns whether the system took the
-  /// request; it may or may not give them.
+  /// Requests them for all small pages that overlap the region, if they can contain a huge one. Returns whether the system
+  /// accepted the request; it may or may not provide them.
   static bool ask(std::byte* start, std::size_t size) noexcept {
     const std::size_t page = platform::system::page_bytes();
     const auto address = reinterpret_cast<std::uintptr_t>(start);

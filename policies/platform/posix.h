@@ -1,4 +1,4 @@
-// What POSIX systems have, and what Linux and Apple's have besides.
+// What POSIX systems have, and what Linux and Apple's systems have in addition.
 #ifndef TARN_POLICIES_PLATFORM_POSIX_H_
 #define TARN_POLICIES_PLATFORM_POSIX_H_
 
@@ -41,7 +41,7 @@ struct posix_system : no_system {
   static constexpr bool has_pages = true;
   static constexpr bool has_fork = true;
 
-  /// While it lives, its thread isn't cancelled, but after that, at its next cancellation point (pthread_cancel).
+  /// While it exists, its thread isn't cancelled (pthread_cancel); that happens later, at the thread's next cancellation point.
   class uncancelled {
    public:
 #if defined(PTHREAD_CANCEL_DISABLE)
@@ -76,7 +76,7 @@ struct posix_system : no_system {
     ::clock_gettime(CLOCK_MONOTONIC, &now);
     return static_cast<std::uint64_t>(now.tv_sec) * second + static_cast<std::uint64_t>(now.tv_nsec);
   }
-  /// No system call waits for a word here: looks again after a while.
+  /// No system call waits for a word here, so this polls.
   static void wait_while(const unsigned* word, unsigned value, std::uint64_t limit) noexcept {
     constexpr std::uint64_t while_ = 50'000;
     if (__atomic_load_n(word, __ATOMIC_RELAXED) == value) sleep(limit != 0 && limit < while_ ? limit : while_);
@@ -94,11 +94,11 @@ struct posix_system : no_system {
   static void drop_thread_key(unsigned key) noexcept { ::pthread_key_delete(static_cast<::pthread_key_t>(key)); }
 
   static std::size_t page_bytes() noexcept { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
-  /// Without MAP_NORESERVE, so that Linux counts pages as memory once they were written, and doesn't merge them with neighbours
-  /// that never were. Merging, and splitting again when access is next allowed, would double the time, and splitting can fail.
+  /// Without MAP_NORESERVE, so that Linux counts pages as memory once they were written, and doesn't merge them with unwritten
+  /// neighbours. Merging, and splitting again when access is next allowed, would double the time, and splitting can fail.
   static void* map_pages(std::size_t bytes, std::size_t alignment, std::size_t offset, bool open) noexcept {
-    // The system aligns to its pages only: map as much more as alignment may need, and give both ends back. If it refuses to
-    // take one, addresses are lost, but no memory.
+    // The system aligns only to its pages: map as much more as alignment may need, and unmap both ends. If it refuses,
+    // addresses are lost, but no memory.
     const std::size_t page = page_bytes();
     const std::size_t slack = alignment > page ? alignment - page : 0;
     void* const mapped = ::mmap(nullptr, bytes + slack, open ? PROT_READ | PROT_WRITE : PROT_NONE,
@@ -113,7 +113,7 @@ struct posix_system : no_system {
   }
   static void unmap_pages(void* start, std::size_t bytes) noexcept {
     if (::munmap(start, bytes) == 0) return;
-    // This would split a mapping, and the process has too many already: the addresses are lost, but no memory.
+    // This would split a mapping, and the process already has too many. The addresses are lost, but no memory.
     close_pages(start, bytes);
     empty_pages(start, bytes);
   }
@@ -121,7 +121,7 @@ struct posix_system : no_system {
     return ::mprotect(start, bytes, PROT_READ | PROT_WRITE) == 0;
   }
   static void close_pages(void* start, std::size_t bytes) noexcept { ::mprotect(start, bytes, PROT_NONE); }
-  /// Pages that are locked are emptied, too, if the system can (Linux 5.18).
+  /// Locked pages are emptied as well, if the system can (Linux 5.18).
   static void empty_pages(void* start, std::size_t bytes) noexcept {
 #if defined(MADV_DONTNEED_LOCKED)
     if (::madvise(start, bytes, MADV_DONTNEED_LOCKED) == 0) return;
@@ -130,7 +130,7 @@ struct posix_system : no_system {
   }
   static int lock_pages(void* start, std::size_t bytes) noexcept { return ::mlock(start, bytes) == 0 ? 0 : errno; }
 
-  /// The library's own: the C library drops what was registered from a library when that goes.
+  /// Each library's own, because the C library drops handlers of a library when it is unloaded.
   TARN_ONE_IN_LIBRARY static bool at_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept {
     return ::pthread_atfork(before, in_parent, in_child) == 0;
   }
@@ -153,7 +153,7 @@ struct posix_system : no_system {
 };
 
 #if defined(__linux__)
-/// Waiting for a word (futex), advice about pages, huge pages, and what a process can learn of itself.
+/// Waiting for a word (futex), advice about pages, huge pages, and what a process can find out about itself.
 struct linux_system : posix_system {
   static constexpr unsigned thread_keys = 32;  // glibc has the values of the first 32 in the thread; musl those of all
 
@@ -186,7 +186,7 @@ struct linux_system : posix_system {
   }
   static void join_small_pages(void* start) noexcept {
     const same_errno same;
-    constexpr int collapse = 25;  // MADV_COLLAPSE, Linux 6.1. It doesn't ask whether the switch is off
+    constexpr int collapse = 25;  // MADV_COLLAPSE, Linux 6.1. It ignores whether the switch is off
     if (huge_pages_are_on()) ::madvise(start, huge_page_bytes, collapse);
   }
 #endif
@@ -196,9 +196,9 @@ struct linux_system : posix_system {
   static constexpr int free_lazily = 8;      // MADV_FREE
   static constexpr int populate_write = 23;  // MADV_POPULATE_WRITE, Linux 5.14
   static int advise(void* start, std::size_t bytes, int advice) noexcept { return ::madvise(start, bytes, advice); }
-  /// Several runs at once: the processors that run other threads of the process are interrupted once, not once a run. The
-  /// process is named by a constant (Linux 6.15), not by a descriptor of its own: that would have to be opened, a fork's child
-  /// would hold its parent's, and a program that closes all it doesn't know would close it.
+  /// Several runs in one call: the processors that run other threads of the process are interrupted once, not once a run. A
+  /// constant names the process (Linux 6.15), not a descriptor, which would have to be opened. A fork's child would hold its
+  /// parent's, and a program that closes all unknown descriptors would close it.
   static long advise_all([[maybe_unused]] const void* runs, [[maybe_unused]] std::size_t n,
                          [[maybe_unused]] int advice) noexcept {
 #if defined(SYS_process_madvise)
@@ -239,7 +239,7 @@ struct linux_system : posix_system {
   }
 
  private:
-  /// What the machine's switch was when it was first asked.
+  /// What the machine's switch was at the first call.
   static bool huge_pages_are_on() noexcept {
     enum { unknown, on, off };
     static constinit int seen = unknown;
@@ -256,7 +256,7 @@ struct linux_system : posix_system {
     return now == on;
   }
 
-  /// getauxval(). <sys/auxv.h>, which has it, brings <elf.h>: 370 lines for every file with a pool.
+  /// getauxval(). <sys/auxv.h>, which has it, includes <elf.h>: 370 lines for every file with a pool.
   static unsigned long auxiliary_value(unsigned long) noexcept __asm__("getauxval");
   static constexpr unsigned long random_bytes = 25;
 
@@ -271,11 +271,11 @@ struct linux_system : posix_system {
 
 #if defined(__APPLE__)
 struct darwin_system : posix_system {
-  static constexpr unsigned thread_keys = 512;  // all values stand in the thread
+  static constexpr unsigned thread_keys = 512;  // all values are in the thread
 
 #if defined(MADV_FREE)
   static constexpr bool has_page_advice = true;
-  static constexpr int discard = MADV_FREE;  // MADV_DONTNEED gives nothing back here
+  static constexpr int discard = MADV_FREE;  // MADV_DONTNEED frees nothing here
   static constexpr int free_lazily = MADV_FREE;
   static constexpr int populate_write = -1;  // not known: page_memory writes to each page
   static int advise(void* start, std::size_t bytes, int advice) noexcept { return ::madvise(start, bytes, advice); }

@@ -25,10 +25,10 @@ constexpr std::uint32_t scatter_short(std::uint32_t n) noexcept {
   return n ^ n >> 16;
 }
 
-/// From the 16 random bytes that Linux gives every program at its start (AT_RANDOM), and from nothing else: then every copy of
-/// this code in the process, a library's too, has the same secret. Elsewhere from an address; of firmware, whoever has the
-/// program knows it anyway. Every call returns the same, so that threads that ask first at the same time agree. Not the bytes
-/// themselves: the C library uses them, too.
+/// From the 16 random bytes that Linux gives every program at its start (AT_RANDOM). From nothing else, so that every copy of
+/// this code in the process, in a library as well, has the same secret. Elsewhere from an address (anyone who has the
+/// firmware's program knows it anyway). Every call returns the same, so that threads whose first calls are simultaneous agree.
+/// Not the bytes themselves, because the C library also uses them.
 TARN_COLD inline std::uintptr_t make_secret() noexcept {
   const auto place = reinterpret_cast<std::uintptr_t>(&secret_of_process);
   std::uint64_t words[2] = {place, 0};
@@ -51,13 +51,13 @@ TARN_STEP std::uintptr_t secret() noexcept {
   return known;
 }
 
-/// What a code is for. One place has a code for each, and none of them says anything about the others.
+/// What a code is for. One place has a code for each, and none of them reveals anything about the others.
 enum class coded : std::uintptr_t { link, guard, canary, order };
 
 /// Both halves of a product, in one word.
 TARN_STEP std::uintptr_t folded_product(std::uintptr_t a, std::uintptr_t b) noexcept {
 #if UINTPTR_MAX > UINT32_MAX && !defined(__SIZEOF_INT128__)
-  // By halves of the words, as MSVC has no larger number.
+  // By halves of the words, because MSVC has no larger number.
   const std::uint64_t low_a = a & UINT32_MAX, high_a = a >> 32, low_b = b & UINT32_MAX, high_b = b >> 32;
   const std::uint64_t middle = low_a * high_b + (low_a * low_b >> 32);
   const std::uint64_t other = high_a * low_b + (middle & UINT32_MAX);
@@ -74,10 +74,10 @@ TARN_STEP std::uintptr_t folded_product(std::uintptr_t a, std::uintptr_t b) noex
 #endif
 }
 
-/// A number for an address. It isn't linear: whoever learns it has one equation with two unknown words, and knows neither the
-/// number of another address nor the difference between two. It is no cipher: several numbers may give the secret away.
+/// A number for an address. It isn't linear: anyone who learns it has one equation with two unknown words, and knows neither
+/// the number of another address nor the difference between two. It isn't a cipher: several numbers may reveal the secret.
 TARN_STEP std::uintptr_t code_of(const void* place, coded use) noexcept {
-  const std::uintptr_t key = secret() ^ static_cast<std::uintptr_t>(use) << (8 * sizeof key - 2);  // no address goes so far
+  const std::uintptr_t key = secret() ^ static_cast<std::uintptr_t>(use) << (8 * sizeof key - 2);  // no address has these bits
   return folded_product(reinterpret_cast<std::uintptr_t>(place) ^ key, factor_of_process.load(memory_order_relaxed));
 }
 

@@ -31,9 +31,9 @@ class local_socket {
 
   int descriptor() const noexcept { return descriptor_; }
 
-  /// Listens at a path, as the only one; others than the owner can't connect, not even at first. What a process left there
-  /// that ended is replaced: a socket at which nobody listens, and nothing else. Errors, besides the system's: ENAMETOOLONG,
-  /// EADDRINUSE: somebody listens; EEXIST: it is no socket.
+  /// Listens at a path, exclusively. Only the owner can connect, from the start. A socket that an exited process left there, at
+  /// which no process listens, is replaced; nothing else is. Errors, in addition to the system's: ENAMETOOLONG; EADDRINUSE:
+  /// another process listens; EEXIST: it isn't a socket.
   int listen(const char* path, std::size_t bytes) noexcept {
     if (bytes == 0 || std::memchr(path, 0, bytes) != nullptr) return EINVAL;
     if (bytes > longest_path) return ENAMETOOLONG;
@@ -63,9 +63,9 @@ class local_socket {
 
   enum class outcome : unsigned char { done, nothing, failed };
 
-  /// The next client. outcome::nothing: there is none. Where the process has no more descriptors, a client is sent away;
-  /// outcome::failed: that can't be done now.
-  /// \param reserve  a descriptor that is kept for that; -1: another thread took it, and it has to be made again
+  /// The next client. outcome::nothing: there is none. If the process has no more descriptors, a client is rejected;
+  /// outcome::failed: that isn't possible now.
+  /// \param reserve  a descriptor that is kept for that; -1: another thread took it, and it must be created again
   outcome accept(int& client, int& reserve) const noexcept {
     client = accept_next();
     if (client >= 0) return outcome::done;
@@ -91,8 +91,8 @@ class local_socket {
     bytes = put > 0 ? static_cast<std::size_t>(put) : 0;
     return put >= 0 ? outcome::done : would_wait() ? outcome::nothing : outcome::failed;
   }
-  /// Ends a connection, whatever copies of it there are. What the client sent and nobody read is dropped first: with it, the
-  /// client would see an error in place of the end.
+  /// Ends a connection, even if there are copies of it. Unread data from the client is dropped first, because with it the
+  /// client would see an error instead of the end.
   static void end(int& client) noexcept {
     char rest[1024];
     std::size_t bytes = sizeof rest;
@@ -117,7 +117,7 @@ class local_socket {
 #endif
   }
   static void shut(int descriptor) noexcept { ::shutdown(descriptor, SHUT_RDWR); }
-  /// Waits until one of two is readable, or for so many milliseconds; -1: any time. A descriptor that is -1 is passed over.
+  /// Waits until one of two is readable, or for that many milliseconds; -1: any time. A descriptor that is -1 is ignored.
   static void wait(int one, int other, int milliseconds) noexcept {
     ::pollfd both[] = {{one, POLLIN, 0}, {other, POLLIN, 0}};
     ::poll(both, 2, milliseconds);
@@ -131,8 +131,8 @@ class local_socket {
   static constexpr int no_signal = 0;  // SO_NOSIGPIPE
 #endif
 
-  /// Two processes don't take the same path at once: the folder is locked meanwhile. A folder that somebody else keeps locked,
-  /// or that can't be, is passed over after a second.
+  /// The folder is locked so that two processes don't take the same path at the same time. If the folder stays locked, or can't
+  /// be locked, this continues without the lock after a second.
   class folder_lock {
    public:
     explicit folder_lock(const char* path) noexcept {
@@ -149,7 +149,7 @@ class local_socket {
     }
     ~folder_lock() {
       if (descriptor_ < 0) return;
-      ::flock(descriptor_, LOCK_UN);  // closing would not do: the child of a fork may hold it, too
+      ::flock(descriptor_, LOCK_UN);  // closing isn't enough, because the child of a fork may also hold it
       ::close(descriptor_);
     }
     folder_lock(const folder_lock&) = delete;
@@ -191,7 +191,7 @@ class local_socket {
   const ::sockaddr* address() const noexcept { return reinterpret_cast<const ::sockaddr*>(&address_); }
 
   int bind_and_listen() noexcept {
-    // Linux makes the file with the socket's mode. Elsewhere it has that of the umask until chmod, but nobody can connect
+    // Linux creates the file with the socket's mode. Elsewhere it has that of the umask until chmod, but no process can connect
     // before listen.
     ::fchmod(descriptor_, S_IRUSR | S_IWUSR);
     if (::bind(descriptor_, address(), sizeof address_) != 0) {
@@ -218,9 +218,9 @@ class local_socket {
     if (!is_stale) return EADDRINUSE;
     return ::unlink(address_.sun_path) == 0 || errno == ENOENT ? 0 : errno;
   }
-  /// Who listens may be gone, and a child of it, made without the handlers of fork(), may hold the socket: connections wait
-  /// there for ever. In other programs a child may answer, so it is asked for a second; twice, as a child that has just begun
-  /// ends connections when it closes the socket.
+  /// The process that listens may be gone, and a child of it, created without the handlers of fork(), may hold the socket, so
+  /// connections would wait for ever. In other programs a child may answer, so this waits a second for an answer; twice,
+  /// because a child that has just started ends connections when it closes the socket.
   int look_for_listener(bool& is_stale) const noexcept {
     for (int turn = 0; turn != 2; ++turn) {
       int client = make();
@@ -236,7 +236,7 @@ class local_socket {
     }
     return 0;
   }
-  /// Whether the process that listens is gone, as far as the system says.
+  /// Whether the process that listens is gone, as far as the system knows.
   static bool is_of_gone_process([[maybe_unused]] int client) noexcept {
 #if defined(__linux__) && defined(SO_PEERCRED)
     struct {
@@ -255,7 +255,7 @@ class local_socket {
     return retried([&] { return ::poll(&one, 1, milliseconds); }) == 1;
   }
 #if defined(__linux__) && defined(SO_PEERCRED)
-  /// A process that has ended and that its parent hasn't waited for is gone, too.
+  /// A process that has exited, and that its parent hasn't waited for, is also gone.
   static bool is_gone(::pid_t process) noexcept {
     if (::kill(process, 0) != 0) return errno == ESRCH;
 #if defined(SYS_pidfd_open)
@@ -292,8 +292,8 @@ class local_socket {
 
 namespace tarn::platform {
 
-/// A descriptor that is readable when one of several has something to do, or when a time is over. Without epoll it is the
-/// descriptor that open() names, and no time is looked at.
+/// A descriptor that is readable when one of several needs attention, or when a time is over. Without epoll it is the
+/// descriptor that open() was given, and times are ignored.
 class watched_set {
  public:
   int descriptor() const noexcept { return set_; }
@@ -314,11 +314,11 @@ class watched_set {
   }
   bool add(int descriptor) noexcept { return change(EPOLL_CTL_ADD, descriptor, readable); }
   void await_room(int descriptor) noexcept { change(EPOLL_CTL_MOD, descriptor, EPOLLOUT); }
-  /// Whether the set looks at a descriptor that was added. It stays added, so that this can't fail.
+  /// Whether the set checks a descriptor that was added. It stays added, so that this can't fail.
   void look_at(int descriptor, bool is_looked_at) noexcept { change(EPOLL_CTL_MOD, descriptor, is_looked_at ? readable : 0); }
-  /// Closing a descriptor would not do: the child of a fork may hold it, too.
+  /// Closing a descriptor isn't enough, because the child of a fork may also hold it.
   void drop(int descriptor) noexcept { change(EPOLL_CTL_DEL, descriptor, 0); }
-  /// Becomes readable after so many nanoseconds, until the next call; 0: never.
+  /// Becomes readable after that many nanoseconds, until the next call; 0: never.
   void wake_after(std::uint64_t nanoseconds) noexcept {
     constexpr std::uint64_t second = 1'000'000'000;
     ::itimerspec time{};

@@ -1,4 +1,4 @@
-// std::allocator without the rest of <memory>, where a standard library has it in a header of its own.
+// std::allocator without the rest of <memory>, if the standard library has a separate header for it.
 #ifndef TARN_POLICIES_PLATFORM_STANDARD_ALLOCATOR_H_
 #define TARN_POLICIES_PLATFORM_STANDARD_ALLOCATOR_H_
 

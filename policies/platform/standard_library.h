@@ -1,4 +1,4 @@
-// What differs between standard libraries, and costs no header of theirs.
+// What differs between standard libraries, and needs none of their headers.
 #ifndef TARN_POLICIES_PLATFORM_STANDARD_LIBRARY_H_
 #define TARN_POLICIES_PLATFORM_STANDARD_LIBRARY_H_
 
@@ -9,7 +9,7 @@
 
 #if TARN_EXCEPTIONS
 #if defined(__GLIBCXX__)
-#include <bits/functexcept.h>  // part of its <array> and <span>, too; <stdexcept> includes <string>
+#include <bits/functexcept.h>  // also part of its <array> and <span>; <stdexcept> includes <string>
 #else
 #include <stdexcept>
 #endif

@@ -1,5 +1,5 @@
-// Chooses the system that policies ask for threads, pages, a clock … (none.h lists what there may be). TARN_PLATFORM_HEADER,
-// defined in every file of the program, names a header that brings another (docs/platforms.md).
+// Chooses the system that provides threads, pages, a clock … to policies (none.h lists all services). TARN_PLATFORM_HEADER,
+// defined in every file of the program, is a header that defines another one (docs/platforms.md).
 #ifndef TARN_POLICIES_PLATFORM_SYSTEM_H_
 #define TARN_POLICIES_PLATFORM_SYSTEM_H_
 
@@ -38,7 +38,7 @@ using system = TARN_SYSTEM_;
 #endif
 
 static_assert(!system::has_threads || has_atomics || system::has_atomic_section,
-              "tarn: [Y1] the platform header says that there are threads, but this processor has no compare-and-swap; bring "
+              "tarn: [Y1] the platform header says that there are threads, but this processor has no compare-and-swap; provide "
               "an atomic_section that masks interrupts (docs/platforms.md)");
 
 }  // namespace tarn::platform

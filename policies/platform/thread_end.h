@@ -1,8 +1,8 @@
-// Tells a library that a thread ends. The destructor of a thread_local variable does, too, but its registration allocates, and
-// without memory glibc ends the process. A key of the system needs none, so that it can be asked for in a free.
+// Notifies a library when a thread exits. The destructor of a thread_local variable does as well, but its registration
+// allocates, and without memory glibc aborts. A key of the system needs no memory, so it can be set in a free.
 //
-// Neither tells of what a thread does first in the last round of its keys' destructors: after that nothing of it runs. So who
-// takes something for a thread marks it, and others find out whether the thread is gone, where the system says so.
+// Neither works for what a thread first does in the last round of its keys' destructors, because nothing runs after that. So
+// code that takes something for a thread marks it, and others check whether the thread is gone, if the system can say so.
 #ifndef TARN_POLICIES_PLATFORM_THREAD_END_H_
 #define TARN_POLICIES_PLATFORM_THREAD_END_H_
 
@@ -19,8 +19,8 @@ class thread_end {
  public:
   using handler = void (*)(void*);
 
-  /// `act`, the same each time, will be called with the argument when the calling thread ends, if the library is still loaded.
-  /// Returns whether: not if that needs memory. Called twice in a thread, it counts once.
+  /// `act`, the same each time, will be called with the argument when the calling thread exits, if the library is still loaded.
+  /// Returns false if that would need memory. A second call in a thread has no effect.
   bool tell([[maybe_unused]] handler act, [[maybe_unused]] void* argument) noexcept {
     if constexpr (system::thread_keys != 0) {
       unsigned place = place_.load(memory_order_acquire);
@@ -30,12 +30,12 @@ class thread_end {
       return false;
     }
   }
-  /// The calling thread's argument; null: it told none.
+  /// The calling thread's argument; null: none was set.
   void* told() noexcept {
     const unsigned place = place_.load(memory_order_acquire);
     return place < unmade ? system::thread_value(place) : nullptr;
   }
-  /// Called before the library is unloaded: nobody is told any more.
+  /// Called before the library is unloaded: no thread is reported any more.
   void close() noexcept {
     const unsigned place = place_.exchange(refused, memory_order_acq_rel);
     if (place < unmade) system::drop_thread_key(place);
@@ -48,7 +48,7 @@ class thread_end {
 
   TARN_COLD unsigned make(handler act) noexcept {
     const unsigned key = system::make_thread_key(act);
-    if (key == system::no_key) return unmade;  // all are taken: perhaps not the next time
+    if (key == system::no_key) return unmade;  // all are taken; the next attempt may succeed
     const unsigned place = key < unmade ? key : refused;
     unsigned seen = unmade;
     const bool is_first = place_.compare_exchange_strong(seen, place, memory_order_acq_rel);
@@ -59,17 +59,17 @@ class thread_end {
   atomic_word<unsigned> place_ = unmade;
 };
 
-/// Says whose something is. Constant-initialised.
+/// Marks which thread something belongs to. Constant-initialised.
 class thread_marks {
  public:
-  using mark = std::uintptr_t;  // 0: nobody's, or not known
+  using mark = std::uintptr_t;  // 0: no thread's, or unknown
 
-  /// Another one each time, so that who exchanges one for another exchanges no later one of the same number.
+  /// A different one each time, so that an exchange doesn't replace a later mark of a thread with the same number.
   mark next() noexcept {
     if constexpr (system::knows_threads) {
       unsigned process = process_.load(memory_order_relaxed);
       if (process == 0) process_.store(process = system::this_process(), memory_order_relaxed);
-      if (process != system::this_process()) return 0;  // after vfork() another one runs as this thread
+      if (process != system::this_process()) return 0;  // after vfork() another process runs as this thread
       return next_.fetch_add(1, memory_order_relaxed) << bits | system::this_thread();
     } else {
       return 0;

@@ -13,8 +13,8 @@
 
 namespace tarn::detail {
 
-/// A word that one thread changes and any reads. No constructor: millions of them are zero from the start, and none is in the
-/// program's file. Who reads a value sees what its writer did before.
+/// A word that one thread changes and any reads. No constructor, so that millions of them are zero from the start, and none is
+/// in the program's file. A thread that reads a value sees what its writer did before.
 struct trace_word {
 #if defined(__GNUC__)
   TARN_STEP std::uint64_t own() const noexcept { return __atomic_load_n(&value, __ATOMIC_RELAXED); }  // for its writer
@@ -30,7 +30,7 @@ struct trace_word {
   alignas(8) std::uint64_t value;
 };
 
-/// What a dump calls the clock that its times are of.
+/// The clock of the times in a dump.
 enum class trace_ticks : std::uint32_t { nanoseconds = 1, rdtsc = 2, cntvct = 3 };
 
 inline std::uint64_t trace_nanoseconds() noexcept {

@@ -1,4 +1,4 @@
-// Calls of the Tracy profiler, by its header for C, if that is here.
+// Calls of the Tracy profiler through its header for C, if it is installed.
 #ifndef TARN_POLICIES_PLATFORM_TRACY_CALLS_H_
 #define TARN_POLICIES_PLATFORM_TRACY_CALLS_H_
 

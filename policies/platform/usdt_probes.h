@@ -1,5 +1,5 @@
-// Probes of <sys/sdt.h>, if that is here: they stand in the program's file, and each is an instruction that does nothing until
-// a tracer listens.
+// Probes of <sys/sdt.h>, if it is installed: they are listed in the program's file, and each is an instruction that does
+// nothing until a tracer attaches.
 #ifndef TARN_POLICIES_PLATFORM_USDT_PROBES_H_
 #define TARN_POLICIES_PLATFORM_USDT_PROBES_H_
 
@@ -14,7 +14,7 @@
 namespace tarn::platform {
 
 #if defined(DTRACE_PROBE3)
-// A probe is one instruction, but g++ takes each line of its asm for one, and wouldn't inline a hit.
+// A probe is one instruction, but g++ counts each line of its asm as one, and wouldn't inline a hit.
 #pragma push_macro("__asm__")
 #define __asm__ __asm__ __inline__
 #if defined(__clang__)  // which otherwise puts each argument into memory

@@ -1,5 +1,5 @@
-// What waiting and locks need of the system: to wait for a word, a moment or a time; scopes that hold a mutex; what
-// ThreadSanitizer is told of mutexes; and that a thread isn't cancelled meanwhile.
+// What waiting and locks need from the system: waiting for a word, a moment or a time; scopes that hold a mutex; annotations of
+// mutexes for ThreadSanitizer; and protection from cancellation.
 #ifndef TARN_POLICIES_PLATFORM_WAITING_H_
 #define TARN_POLICIES_PLATFORM_WAITING_H_
 
@@ -18,7 +18,7 @@ inline void sleep_microseconds(unsigned n) noexcept { platform::system::sleep(st
 /// Nanoseconds of a clock that is never set.
 inline std::uint64_t steady_nanoseconds() noexcept { return platform::system::nanoseconds(); }
 
-/// Returns when the word is no longer `value`, after wake_one(), or for no reason: the caller must check again. Not for words
+/// Returns when the word is no longer `value`, after wake_one(), or spuriously, so the caller must check again. Not for words
 /// in memory that processes share. \param nanoseconds  after which it returns at the latest; 0: without a limit
 TARN_COLD inline void wait_while(const unsigned* word, unsigned value, std::uint64_t nanoseconds = 0) noexcept {
   platform::system::wait_while(word, value, nanoseconds);
@@ -28,8 +28,8 @@ TARN_COLD inline void wake(const unsigned* word, int threads) noexcept { platfor
 inline void wake_one(const unsigned* word) noexcept { wake(word, 1); }
 inline void wake_all(const unsigned* word) noexcept { wake(word, INT_MAX); }
 
-/// Whether the process has had one thread only, so that a lock may be skipped. glibc 2.32 and later know; elsewhere this is
-/// never true, but without threads always. Nor is it under ThreadSanitizer, which must see every lock.
+/// Whether the process has had one thread only, so that a lock may be skipped. Known with glibc 2.32 and later; elsewhere it is
+/// false, except without threads, where it is always true. Under ThreadSanitizer, which must see every lock, it is false.
 TARN_STEP bool is_single_threaded() noexcept {
 #if defined(TARN_TSAN)
   return false;
@@ -38,12 +38,12 @@ TARN_STEP bool is_single_threaded() noexcept {
 #endif
 }
 
-/// While it lives, its thread isn't cancelled (pthread_cancel), but after that, at its next cancellation point. Around the code
-/// of users that runs inside a pool, and what waits: a thread that is cancelled unwinds like one that throws, and the calls of
-/// a pool don't throw, so that this would end the process.
+/// While it exists, its thread isn't cancelled (pthread_cancel); that happens later, at the thread's next cancellation point.
+/// Used around users' code that runs inside a pool, and around waiting. A cancelled thread unwinds like one that throws, and
+/// the calls of a pool are noexcept, so cancellation would terminate the process.
 using uncancelled = platform::system::uncancelled;
 
-// Scopes that hold a mutex: std::lock_guard and std::unique_lock would cost <mutex>.
+// Scopes that hold a mutex, because std::lock_guard and std::unique_lock would need <mutex>.
 
 template <class Mutex>
 class [[nodiscard]] held {
@@ -74,14 +74,14 @@ class [[nodiscard]] tried {
   Mutex* mutex_;
 };
 
-/// Whether a guard holds what it should: an attempt may have failed. One that doesn't say so always does.
+/// Whether a guard holds its mutex: an attempt may have failed. A guard that doesn't convert to bool always does.
 template <class Guard>
 TARN_STEP constexpr bool is_held([[maybe_unused]] const Guard& guard) noexcept {
   if constexpr (requires { static_cast<bool>(guard); }) return static_cast<bool>(guard);
   else return true;
 }
 
-// What ThreadSanitizer is told of the library's own mutex. Without it, it sees races, but not lock-order inversions.
+// Annotations of the library's own mutex for ThreadSanitizer. Without them, it sees races, but not lock-order inversions.
 
 #if defined(TARN_TSAN)
 extern "C" {
@@ -90,7 +90,7 @@ void __tsan_mutex_post_lock(void* mutex, unsigned flags, int recursion);
 int __tsan_mutex_pre_unlock(void* mutex, unsigned flags);
 void __tsan_mutex_post_unlock(void* mutex, unsigned flags);
 }
-inline constexpr unsigned tsan_static = 1;  // as an object without a constructor: never made, never destroyed
+inline constexpr unsigned tsan_static = 1;  // as an object without a constructor: never constructed, never destroyed
 inline constexpr unsigned tsan_try = 1 << 4;
 inline constexpr unsigned tsan_failed = 1 << 5;
 

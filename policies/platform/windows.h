@@ -1,6 +1,6 @@
-// What Windows has, from Windows 7 on; what came later is looked for. First what is called of kernel32, then how threads wait
-// and how their end is told, what the modules of a process (its program and its DLLs) know of each other, and the system made
-// of it.
+// What Windows has, from Windows 7 on; later functions are looked up. In this order: what is called in kernel32, how threads
+// wait and how their exit is reported, what the modules of a process (its program and its DLLs) know about each other, and the
+// system.
 #ifndef TARN_POLICIES_PLATFORM_WINDOWS_H_
 #define TARN_POLICIES_PLATFORM_WINDOWS_H_
 
@@ -16,8 +16,8 @@
 
 #define TARN_THREAD_LOCAL thread_local
 
-// What tarn calls of kernel32, declared as the Windows SDK declares it, without <windows.h>: that costs 70,000 lines and brings
-// macros such as min. A program may include it before or after. Names that a namespace keeps apart are the same C functions.
+// What tarn calls in kernel32, declared as in the Windows SDK, without <windows.h>, which has 70,000 lines and macros such as
+// min. A program may include it before or after. Names in a different namespace are still the same C functions.
 
 // The SDK's own types, which stay incomplete here.
 struct _FILETIME;
@@ -97,7 +97,7 @@ inline void* change_if(void* volatile& word, void* expected, void* value) noexce
 #endif
 }
 
-/// A function that not every Windows has, of a library that every process has loaded. Null: it has none.
+/// A function that not every Windows has, in a library that every process has loaded. Null: it isn't there.
 template <class Function>
 Function find(const wchar_t* library, const char* name) noexcept {
   const module where = GetModuleHandleW(library);
@@ -105,14 +105,14 @@ Function find(const wchar_t* library, const char* name) noexcept {
   return reinterpret_cast<Function>(reinterpret_cast<void (*)()>(found));
 }
 
-/// The module that the address lies in is never unloaded from now on.
+/// From now on the module that contains the address is never unloaded.
 inline void keep_module(const volatile void* address) noexcept {
   constexpr dword pin = 1, by_address = 4;
   module ours;
   GetModuleHandleExW(pin | by_address, static_cast<const wchar_t*>(const_cast<const void*>(address)), &ours);
 }
 
-/// Leaves GetLastError() as it was: a free may wait, and looks for functions that aren't there.
+/// Restores GetLastError(), because a free may wait, and look up functions that don't exist.
 class same_last_error {
  public:
   same_last_error() noexcept : before_(GetLastError()) {}
@@ -126,7 +126,7 @@ class same_last_error {
 
 // ---- threads
 
-/// Nanoseconds to `unit`, rounded up, and at most the largest wait that isn't endless.
+/// Nanoseconds to `unit`, rounded up, and at most the longest finite wait.
 constexpr std::uint64_t units_of(std::uint64_t nanoseconds, std::uint64_t unit) noexcept {
   const std::uint64_t n = nanoseconds / unit + (nanoseconds % unit != 0 ? 1 : 0);
   return n < 0xFFFF'FFFE ? n : 0xFFFF'FFFE;
@@ -145,7 +145,7 @@ inline void sleep(std::uint64_t nanoseconds) noexcept {
   if (timer != nullptr) CloseHandle(timer);
 }
 
-/// WaitOnAddress and what wakes from it: since Windows 8, and of a library of their own, which nobody needs to link.
+/// WaitOnAddress and its wake functions: since Windows 8, in a separate library, which needn't be linked.
 struct address_waiting {
   using wait_function = int(__stdcall*)(volatile void*, void*, size, dword);
   using wake_function = void(__stdcall*)(void*);
@@ -157,7 +157,7 @@ struct address_waiting {
     if (act != nullptr)
       act(const_cast<unsigned*>(word), &value, sizeof value,
           limit != 0 ? static_cast<dword>(units_of(limit, millisecond)) : ~dword{0});
-    else if (*static_cast<const volatile unsigned*>(word) == value)  // looks again after a while
+    else if (*static_cast<const volatile unsigned*>(word) == value)  // polls
       windows::sleep(limit != 0 && limit < while_ ? limit : while_);
   }
   static void wake(const unsigned* word, int threads) noexcept {
@@ -168,7 +168,7 @@ struct address_waiting {
   }
 
  private:
-  /// Every thread that looks finds the same, and it points to code that is there: the order doesn't matter.
+  /// Every thread finds the same function, which is already loaded, so the memory order doesn't matter.
   static void* found(void* volatile& known, const char* name) noexcept {
     void* at = known;
     if (at == nullptr) {
@@ -185,10 +185,11 @@ struct address_waiting {
   static inline void* volatile wake_all_ = nullptr;
 };
 
-/// Two values for each key. One of fiber-local storage, which has a function for a thread's end; FlsFree() calls it, too, for
-/// other threads' values: so each key has a place here, from which what it calls is taken first. (It is also called otherwise
-/// than `act`: __stdcall.) And one of thread-local storage, which is there until nothing of the thread runs any more, and says
-/// to what runs later that the end was told: destructors of variables may, and g++'s variables are new to them.
+/// Two values for each key. One is in fiber-local storage, which has a function for a thread's exit. FlsFree() also calls that
+/// for other threads' values, so each key has a place here, and the function to call is removed from it first. (Its calling
+/// convention also differs from that of `act`: __stdcall.) The other value is in thread-local storage, which exists as long as
+/// anything of the thread runs. It shows later code, such as destructors of variables (which see new g++ variables), that the
+/// exit was reported.
 class thread_end_keys {
  public:
   using handler = void (*)(void*);
@@ -203,7 +204,7 @@ class thread_end_keys {
       k.end = k.value != failed ? FlsAlloc(at_end[place]) : failed;
       if (k.end != failed) {
 #if defined(_MSC_VER)
-        keep_module(keys_);  // nobody tells of its end: see TARN_AT_UNLOAD
+        keep_module(keys_);  // its unloading isn't reported: see TARN_AT_UNLOAD
 #endif
         return place;
       }
@@ -213,7 +214,7 @@ class thread_end_keys {
     }
     return none;
   }
-  /// Refused: there is no memory, or the thread's end was told.
+  /// Refused if there is no memory, or the thread's exit was already reported.
   static bool set(unsigned place, void* value) noexcept {
     const key& k = keys_[place];
     return value_of(k) != ended() && TlsSetValue(k.value, value) != 0 && FlsSetValue(k.end, value) != 0;
@@ -239,7 +240,7 @@ class thread_end_keys {
   static constexpr dword failed = ~dword{0};
 
   static void* value_of(const key& k) noexcept {
-    const same_last_error same;  // success changes it, too
+    const same_last_error same;  // success also changes it
     return TlsGetValue(k.value);
   }
   static void* ended() noexcept { return keys_; }
@@ -258,8 +259,8 @@ class thread_end_keys {
 
 // ---- the modules of a process
 
-/// Two words of what differs between processes and is the same in all modules of one, at each call: the 32 bits that
-/// EncodePointer() mixes in, the place of the heap, and when the process began.
+/// Two words that differ between processes and are the same in all modules of one, at each call. Made of the 32 bits that
+/// EncodePointer() mixes in, the address of the heap, and the start time of the process.
 inline void process_words(std::uint64_t* words) noexcept {
   std::uint64_t times[4] = {};
   const auto time = [&times](int i) noexcept { return reinterpret_cast<::_FILETIME*>(&times[i]); };
@@ -269,7 +270,7 @@ inline void process_words(std::uint64_t* words) noexcept {
   words[1] = times[0] ^ std::uint64_t{GetCurrentProcessId()} << 40 ^ heap;
 }
 
-/// The name of a thing of this process: no other process knows what is in it, to make that thing first.
+/// The name of an object of this process: no other process can guess it and create the object first.
 class process_name {
  public:
   explicit process_name(std::uint32_t kind) noexcept {
@@ -292,8 +293,8 @@ class process_name {
   wchar_t* end_ = text_ + 10;
 };
 
-/// The object of the first module that asks for its kind; that module stays loaded. `mine`, if the system refuses the memory
-/// that says so.
+/// The object of the first module that requests this kind; that module stays loaded. `mine`, if the system refuses the shared
+/// memory.
 inline void* first_in_process(std::uint32_t kind, void* mine) noexcept {
   constexpr dword read_write = 4, to_write = 2 | 4, page = 4096;
   const process_name name(kind);
@@ -334,19 +335,19 @@ struct windows_system : no_system {
   }
   static void wake(const unsigned* word, int threads) noexcept { windows::address_waiting::wake(word, threads); }
 
-  /// A value may need memory, of the process' heap, and is refused without it.
+  /// A value may need memory from the process' heap, and is refused without it.
   static constexpr unsigned thread_keys = windows::thread_end_keys::count;
   static unsigned make_thread_key(void (*act)(void*)) noexcept { return windows::thread_end_keys::make(act); }
   static bool set_thread_value(unsigned key, void* value) noexcept { return windows::thread_end_keys::set(key, value); }
   static void* thread_value(unsigned key) noexcept { return windows::thread_end_keys::get(key); }
-  /// g++'s own variables of a thread (emulated TLS) are freed before this comes. Before their destructors run, too, which then
+  /// g++'s thread-local variables (emulated TLS) are freed before this runs, and even before their destructors run, which then
   /// read freed memory: seen with g++ 12 and threads of winpthreads.
   static constexpr bool keys_run_last = true;
   static void drop_thread_key(unsigned key) noexcept { windows::thread_end_keys::drop(key); }
 
-  /// On every processor that Windows runs on. Addresses are given out in steps of 64 KiB.
+  /// On every processor that Windows runs on. Addresses are allocated in steps of 64 KiB.
   static std::size_t page_bytes() noexcept { return 4096; }
-  /// Nothing can be given back of addresses but all that were given at once: so those that alignment skips stay reserved, until
+  /// Addresses can only be freed in the unit in which they were reserved, so those that alignment skips stay reserved until
   /// unmap_pages(). They cost no memory.
   static void* map_pages(std::size_t bytes, std::size_t alignment, std::size_t offset, bool open) noexcept {
     constexpr std::size_t step = 64 * 1024;
@@ -363,14 +364,14 @@ struct windows_system : no_system {
     return nullptr;
   }
   static void unmap_pages(void* start, std::size_t) noexcept {
-    void* about[8] = {};  // MEMORY_BASIC_INFORMATION: the second is where the addresses began that were given at once
+    void* about[8] = {};  // MEMORY_BASIC_INFORMATION: the second is the start of the reservation
     if (windows::VirtualQuery(start, reinterpret_cast<::_MEMORY_BASIC_INFORMATION*>(about), sizeof about) != 0)
       windows::VirtualFree(about[1], 0, release);
   }
   static bool open_pages(void* start, std::size_t bytes) noexcept {
     return windows::VirtualAlloc(start, bytes, commit, read_write) != nullptr;
   }
-  /// Their memory goes, and what the process was promised of it.
+  /// Their memory and their commitment are freed.
   static void close_pages(void* start, std::size_t bytes) noexcept { windows::VirtualFree(start, bytes, decommit); }
   static void empty_pages(void* start, std::size_t bytes) noexcept { close_pages(start, bytes); }
   /// A process may lock some 200 KiB, unless it asks for more (SetProcessWorkingSetSize). The error is GetLastError()'s.
@@ -386,7 +387,7 @@ struct windows_system : no_system {
     const windows::same_last_error same;
     bool gone = false;
     if (advice == free_lazily || advice == discard) gone = windows::VirtualAlloc(start, bytes, reset, no_access) != nullptr;
-    // Of pages that aren't locked, this takes what lies in memory out of the process: now, not when memory is short.
+    // For pages that aren't locked, this removes them from the working set: now, not when memory is short.
     if (gone && advice == discard) windows::VirtualUnlock(start, bytes);
     if (!gone) errno = EINVAL;
     return gone ? 0 : -1;

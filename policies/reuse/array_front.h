@@ -1,18 +1,18 @@
-// An array of block pointers in front of a back end: the newest free blocks, available without touching any.
+// An array of block pointers in front of a back end: the newest free blocks, available without touching them.
 //
 //   limit                    top                                        end
 //   |  room for blocks ...   | newest | ...                    | oldest | null |
 //
 // It grows downwards, so that `top` addresses the newest entry; the slot at `end` always holds null, so that one test finds
-// both an empty array and the block. There is always room for one more: a push stores first and tests afterwards, so that what
-// it calls when the array is full needs nothing but the array. `top` is a pointer, not an index: with an index the pair costs
-// 1.7 ns instead of 0.53 (prototype, Sapphire Rapids).
+// both an empty array and the block. There is always room for one more, because a push stores first and tests afterwards, so
+// that what it calls when the array is full needs only the array. `top` is a pointer, not an index: with an index the pair
+// costs 1.7 ns instead of 0.53 (prototype, Sapphire Rapids).
 //
-// In a pool object that has an array of blocks in it, positions are counted from the front's own null: a new front is then all
-// zero, so a static pool, with its array, takes no space in the executable. A hit has as many instructions either way.
+// If the pool object contains an array of blocks, positions are counted from the front's own null. A new front is then all
+// zero, so a static pool, with its array, takes no space in the executable. The number of instructions of a hit is the same.
 //
-// A null that was freed may be among the entries, so that a free needn't test for it. A pop takes it for the end, so the call
-// goes on to the slow half, which drops it, as does what empties or packs the array.
+// A null that was freed may be among the entries, so that a free needn't test for it. A pop takes it for the end, and the call
+// continues with the slow path, which drops it. Code that empties or packs the array also drops it.
 #ifndef TARN_POLICIES_REUSE_ARRAY_FRONT_H_
 #define TARN_POLICIES_REUSE_ARRAY_FRONT_H_
 
@@ -40,7 +40,7 @@ class array_front {
   /// The newest block, or null if there is none.
   TARN_STEP void* pop() noexcept {
     const position top = top_;
-    top_ = top + one;  // first, and undone on a miss: saves g++ 12 a move
+    top_ = top + one;  // first, and undone on a miss, which saves g++ 12 a move
     void* const block = *at(top);
     if (block == nullptr) [[unlikely]]
       top_ = top;
@@ -107,7 +107,7 @@ class array_front {
     move_top(to);
   }
 
-  /// Drops the `n` oldest entries, which stand at entries()[size() - n] and up.
+  /// Drops the `n` oldest entries, which are at entries()[size() - n] and up.
   void drop_oldest(std::size_t n) noexcept {
     const std::size_t kept = size() - n;
     std::memmove(top() + n, top(), kept * sizeof(void*));

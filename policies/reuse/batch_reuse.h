@@ -1,7 +1,8 @@
-// decides    the newest free blocks are kept in an array of pointers, the others in batches of 64 packed into the free blocks
+// decides    the newest free blocks are kept in an array of pointers, the others in batches of 64, packed into the free blocks
 // costs      8 instructions to allocate a block and 7 to free it; 2 KiB in the pool object. A free doesn't touch the block
 // conflicts  static sizes under 16 bytes, which can't hold a batch; smaller run-time sizes take 16
-// use when   there is no reason for another: it wins or ties nearly every workload (the default for unbounded stores)
+// use when   there is no reason for another policy: it is the fastest, or as fast, in nearly every workload (the default for
+//            unbounded stores)
 #ifndef TARN_POLICIES_REUSE_BATCH_REUSE_H_
 #define TARN_POLICIES_REUSE_BATCH_REUSE_H_
 
@@ -19,21 +20,20 @@
 // What happens:
 //
 //   pop           from the array in front
-//    pop_slow       opens the array; 64 blocks of the newest batch, or blocks never used
+//    pop_slow       opens the array; 64 blocks of the newest batch, or unused blocks
 //   push          onto the array
 //    make_room      larger storage for the array, once; then its older half is packed, 64 blocks at a time
 //
 // A stack of batches: 64 free blocks at a time, their addresses packed into the free blocks themselves.
 //
 // A batch is a stream of 64 pointers: first the link to the batch below, then the addresses of blocks 1 to 63. The stream is
-// cut into pieces of as many pointers as a block holds, and piece j lies in block j. So the address of the block with
-// piece j is in an earlier piece, the misses of unpacking overlap, and only 64 / words blocks are touched at all:
-// 32 of 16 bytes, 8 of 64, 2 of 256. Reallocation after a million random frees: 129 to 10 ns a block against a list
-// (prototype, Sapphire Rapids).
+// cut into pieces of as many pointers as a block holds, and piece j is in block j. So the address of the block with piece j is
+// in an earlier piece, and the misses of unpacking overlap. Only 64 / words blocks are touched: 32 of 16 bytes, 8 of 64, 2 of
+// 256. Reallocation after a million random frees: 129 to 10 ns a block against a list (prototype, Sapphire Rapids).
 
 namespace tarn::detail {
 
-/// How many batches there are, for a pool that asks.
+/// The number of batches, for pools that need it.
 struct counted_batches {
   void change(std::size_t by) noexcept { value += by; }
   std::size_t value = 0;
@@ -110,11 +110,11 @@ class batch_stack {
     return false;
   }
 
-  // Copies a whole piece. Word by word, not at once: g++ turns a copy of run-time length into `rep movs`, which waits for each
-  // piece in turn, and a copy in 16-byte moves into stores that later pops can't be forwarded from. A million blocks freed in
-  // random order and taken again, huge pages: 1.08 to 0.96 of the time of the same written by hand. Two words at a time: one
-  // test for two. A list of 10,000 elements, filled and cleared: 58 to 48 instructions and 5.1 to 4.5 ns an element (g++ 12,
-  // Xeon with AMX).
+  // Copies a whole piece, word by word. A copy of run-time length would become `rep movs` in g++, which waits for each piece in
+  // turn; one in 16-byte moves would be stores that can't be forwarded to later pops. A million blocks freed in random order
+  // and allocated again, huge pages: 1.08 to 0.96 of the time of a handwritten version. Two words at a time need one test for
+  // two. A list of 10,000 elements, filled and cleared: 58 to 48 instructions and 5.1 to 4.5 ns an element (g++ 12, Xeon with
+  // AMX).
   template <class Words>
   static void write_words(const Words& in, void* block, void* const* from, std::size_t words) noexcept {
     std::size_t w = 0;
@@ -142,23 +142,23 @@ class batch_stack {
 
 namespace tarn {
 
-/// \tparam Prefetch  on_allocate prefetches the block handed out, on_free the one given back
-/// \tparam Front     pointers in the array, a multiple of 64 and at least 128. The pool object has room for 256; more lie in
-///                   the first chunk of which they take no more than 1/32, and are touched once they are needed. 128: a pool
-///                   object half as large
+/// \tparam Prefetch  on_allocate prefetches the allocated block, on_free the freed one
+/// \tparam Front     pointers in the array, a multiple of 64 and at least 128. The pool object has room for 256; more are in
+///                   the first chunk of which they take no more than 1/32. They are touched only when they are needed. 128: a
+///                   pool object half as large
 template <prefetch Prefetch = prefetch::on_allocate, std::size_t Front = 1024>
 struct batch_reuse {
   using axis = tarn::axis::reuse;
   static constexpr bool arguments_hold = Front >= 128 && Front % 64 == 0;
   struct complaint {
     static_assert(arguments_hold,
-                  "tarn: [E1] batch_reuse with a front that is no multiple of 64 or under 128 pointers: half of it must hold "
-                  "a batch; take 128, 256 or 1024");
+                  "tarn: [E1] batch_reuse was given a front (its array of free blocks) that isn't a multiple of 64 or is under "
+                  "128 pointers; use 128, 256 or 1024");
   };
   static constexpr reuse_traits traits{.min_block = 2 * sizeof(void*), .min_alignment = alignof(void*), .drops_null = true};
 
  private:
-  // 256: with 128 a burst of 100 moves a batch back and forth, and takes 1.4 times as long.
+  // 256, because with 128 a burst of 100 moves a batch back and forth, and takes 1.4 times as long.
   static constexpr std::size_t own_front = detail::smaller(Front, 256);
   static constexpr std::size_t front_bytes = (Front + 1) * sizeof(void*);
   static constexpr std::size_t batch = detail::batch_stack<>::batch;
@@ -219,7 +219,8 @@ struct batch_reuse {
       return detail::status::done;
     }
 
-    // Not inlined: the compiler would compare the unpacking of 64 addresses with the caller's array, of perhaps five, and warn.
+    // Not inlined, because the compiler would compare the unpacking of 64 addresses with the caller's array of maybe five, and
+    // warn.
     TARN_NOINLINE std::size_t pop_batch(chunks_type& chunks, void** out, std::size_t n) noexcept {
       rest_ = nullptr;
       std::size_t got = front_.take(out, n);
@@ -232,7 +233,7 @@ struct batch_reuse {
       return got;
     }
     detail::status push_batch(chunks_type& chunks, void* const* in, std::size_t n) noexcept {
-      while (n != 0) {  // from the end, so that the first of the batch is handed out first
+      while (n != 0) {  // from the end, so that the first of the batch is allocated first
         if (front_.room() == 1) make_room(chunks);
         const std::size_t taken = detail::smaller(n, front_.room() - 1);
         n -= taken;
@@ -247,7 +248,7 @@ struct batch_reuse {
     }
 
     TARN_STEP bool is_empty() const noexcept { return front_.size() == 0 && batches_.empty(); }
-    /// The chunk whose column holds the front may go: gone().
+    /// The chunk whose column holds the front may be returned: gone().
     template <class Take>
     void drain(chunks_type& chunks, Take take) noexcept {
       void* some[batch];
@@ -257,14 +258,14 @@ struct batch_reuse {
       forget();
       larger_ = larger;
     }
-    /// A chunk goes, while the list is drained. Returns whether another may have what the list needs.
+    /// A chunk is returned while the list is drained. Returns whether another may have what the list needs.
     bool gone(typename Traits::chunk& chunk) noexcept {
       if (larger_ == nullptr || static_cast<per_chunk&>(chunk).front != larger_) return false;
       larger_ = nullptr;
       return true;
     }
-    /// From now on is_at_rest() tells whether the free blocks are those that there are now. A null on top of the front leads
-    /// whoever takes one of them to the slow half.
+    /// From now on is_at_rest() returns whether the free blocks are still the present ones. A null on top of the front makes a
+    /// call that takes one of them go to the slow path.
     void rest(chunks_type& chunks) noexcept {
       if (front_.size() != 0) {
         if (front_.room() == 1) make_room(chunks);
@@ -294,12 +295,12 @@ struct batch_reuse {
 
     void pack(chunks_type& chunks) noexcept {
       std::size_t dropped = 0;
-      const std::size_t keep = front_.capacity() / 2 - 1;  // so that a front of 128 with 127 entries gives up one batch, too
-      // Elsewhere a null may stand in a batch, unless they are counted.
+      const std::size_t keep = front_.capacity() / 2 - 1;  // so that even a front of 128 with 127 entries gives up one batch
+      // Elsewhere a batch may contain a null, unless batches are counted.
       const std::size_t pieces = Traits::is_listed ? batch : batches_.pieces(words(chunks).count());
       for (std::size_t left = front_.size(); left >= keep + batch; left -= batch, dropped += batch) {
         void** const oldest = front_.entries() + left - batch;
-        if (detail::first_null(oldest, pieces) != pieces) [[unlikely]] {  // dropping it makes room, too
+        if (detail::first_null(oldest, pieces) != pieces) [[unlikely]] {  // dropping it also makes room
           front_.drop_oldest(dropped);
           return front_.sweep();
         }

@@ -1,11 +1,11 @@
-// Which blocks of a chunk are free and in no front: a bit for each, outside the blocks, in levels.
+// The blocks of a chunk that are free and in no front: a bit for each, outside the blocks, in levels.
 //
 //   set     | a bit for each page  |                  pages with a free block: page_set
 //   pages   | word, word, ... |                       a word for each page: which of its words have a free block
 //   words   | 64 blocks | 64 blocks | ...             a bit for each block
 //
-// So the lowest free block of a page is a few zero counts away, however few are free, and no block is touched. Where pages of
-// memory go back to the system, idle_units (page_returns.h) has three more parts.
+// So the lowest free block of a page is found by a few zero counts, however few are free, and no block is touched. If pages of
+// memory go back to the system, idle_units (page_returns.h) adds three parts.
 //
 // Also here: fullness_shelves, which sorts chunks by how many of their blocks are free; and each_marked_word(), from blocks to
 // their bits.
@@ -22,8 +22,8 @@
 
 namespace tarn::detail {
 
-/// A set of numbers from 0 on, of which the lowest is found in O(log): a bit for each, and over every 64 words of bits a word
-/// that says which of them aren't 0.
+/// A set of numbers from 0 on, of which the lowest is found in O(log). There is a bit for each, and over every 64 words of bits
+/// a word that says which of them aren't 0.
 ///
 ///   top     | . . 1 1 |
 ///   ...
@@ -43,14 +43,14 @@ class page_set {
       if (words_of(level, limit) == 1) return all;
     }
   }
-  /// Touches no word: prepare() does.
+  /// Touches no word; prepare() does.
   void open(Word* start, std::size_t limit) noexcept {
     words_ = start;
     limit_ = limit;
     top_ = start + words(limit) - 1;
     for (height_ = 0; words_of(height_, limit) != 1;) ++height_;
   }
-  /// Called for each number, in ascending order, before it is used: so no more is cleared than what is used.
+  /// Called for each number, in ascending order, before it is used: so only what is used is cleared.
   void prepare(std::size_t number) noexcept {
     Word* base = words_;
     for (unsigned level = 0; number % 64 == 0; base += words_of(level++, limit_)) {
@@ -65,7 +65,7 @@ class page_set {
       Word& word = base[number / 64];
       const std::uint64_t before = word;
       word = before | std::uint64_t{1} << number % 64;
-      if (before != 0 || level == height_) return;  // those above know
+      if (before != 0 || level == height_) return;  // the levels above are set already
       number /= 64;
     }
   }
@@ -79,7 +79,7 @@ class page_set {
       number /= 64;
     }
   }
-  /// The lowest number, or none. Numbers from `prepared` on weren't prepared: if the words were overwritten, it still reads no
+  /// The lowest number, or none. Numbers from `prepared` on weren't prepared; even if the words were overwritten, it reads no
   /// others and returns none of those.
   std::size_t lowest(std::size_t prepared) const noexcept {
     if (prepared == 0) return none;
@@ -147,13 +147,13 @@ class block_bitmap {
     units_.forget();
   }
 
-  /// Free blocks whose memory hasn't gone back.
+  /// Free blocks whose memory wasn't freed.
   std::size_t free_blocks() const noexcept { return free_; }
   bool is_free(std::size_t block) const noexcept {
     const std::size_t w = block / word_blocks;
     return w < ready_ && ((words_[w] >> block % word_blocks & 1) != 0 || units_.is_decommitted(block));
   }
-  /// Which blocks of word `w` are free, whether or not their memory has gone.
+  /// Which blocks of word `w` are free, whether or not their memory was freed.
   word free_in(std::size_t w) const noexcept { return w < ready_ ? words_[w] | units_.decommitted_in(w) : 0; }
   const Units& units() const noexcept { return units_; }
   void prefetch(std::size_t w) const noexcept { prefetch_for_write(words_ + w); }
@@ -169,8 +169,8 @@ class block_bitmap {
   }
 
   /// Takes up to `n` free blocks: calls visit(block's number), ascending within a page. It stays with a page until that is used
-  /// up, then continues with the lowest one. Returns how many. If the bitmap was overwritten, it may name blocks that aren't
-  /// free, and lose some, but goes nowhere else.
+  /// up, then continues with the lowest one. Returns how many. If the bitmap was overwritten, it may visit blocks that aren't
+  /// free, and lose some, but accesses nothing outside itself.
   template <class Visit>
   std::size_t take(std::size_t n, Visit visit) noexcept {
     std::size_t got = 0;
@@ -215,8 +215,8 @@ class block_bitmap {
     while (idle_at(found.first + found.blocks) && (found.blocks == 0 || found.blocks + unit <= most)) found.blocks += unit;
     return found;
   }
-  /// The memory of free blocks goes: they aren't taken before they come back. Some of them may have gone before. Returns how
-  /// many had not.
+  /// The memory of free blocks is freed: they aren't taken before recommit(). For some of them this may have happened before.
+  /// Returns for how many it hadn't.
   std::size_t decommit(run of) noexcept {
     const std::size_t before = free_;
     while (of.blocks != 0) {
@@ -228,7 +228,7 @@ class block_bitmap {
     }
     return before - free_;
   }
-  /// The blocks of a word that have gone are free again. Returns how many.
+  /// The decommitted blocks of a word can be taken again. Returns how many.
   std::size_t recommit(std::size_t w) noexcept {
     const word before = words_[w];
     const word gone = units_.decommitted_in(w);
@@ -240,11 +240,11 @@ class block_bitmap {
     free_ += n;
     return n;
   }
-  /// The lowest word of which blocks have gone, or page_set::none.
+  /// The lowest word with decommitted blocks, or page_set::none.
   std::size_t lowest_decommitted() const noexcept { return units_.lowest_decommitted(ready_); }
 
  private:
-  /// Its page knows that word `w` has a free block.
+  /// Notes in its page that word `w` has a free block.
   void show(std::size_t w) noexcept {
     const std::size_t page = w >> page_shift_;
     pages_[page] |= word{1} << (w - (page << page_shift_));
@@ -272,8 +272,8 @@ class block_bitmap {
     page_ = found;
     return true;
   }
-  /// A word is cleared when one of its blocks is given back for the first time, so that a chunk of a million blocks costs no
-  /// more than one.
+  /// A word is cleared when one of its blocks is freed for the first time, so opening a chunk of a million blocks costs no more
+  /// than one block.
   void clear_next() noexcept {
     words_[ready_] = 0;
     units_.prepare(ready_);
@@ -289,7 +289,7 @@ class block_bitmap {
   word* pages_ = nullptr;
   page_set<word> set_;  // of pages
   TARN_NO_UNIQUE_ADDRESS Units units_;
-  unsigned page_shift_ = 0;  // words of a page, as a power of two: a division by their number takes longer than all the rest
+  unsigned page_shift_ = 0;  // words of a page, as a power of two: a division would take longer than all the rest
   std::size_t free_ = 0;   // blocks
   std::size_t ready_ = 0;  // words that are in use
   std::size_t page_ = 0;   // from which blocks are taken
@@ -300,7 +300,7 @@ class block_bitmap {
 // Blocks are taken from the fullest, so that others can become empty.
 
 /// What a chunk keeps for its shelf.
-/// \tparam Set  which of several sets of shelves, if a chunk stands in more than one
+/// \tparam Set  which of several sets of shelves, if a chunk is in more than one
 template <class Node, int Set = 0>
 struct shelved {
   static constexpr unsigned nowhere = static_cast<unsigned>(-1);
@@ -310,7 +310,7 @@ struct shelved {
   unsigned shelf_and_one = 0;  // so that a new one is all zero
 };
 
-/// Shelf 0 has the wholly free chunks, shelves 1 to 16 the others by sixteenths. Every operation is O(1).
+/// Shelf 0 has the empty chunks, shelves 1 to 16 the others by sixteenths. Every operation is O(1).
 /// \tparam Node  derived from shelved<Node, Set>
 template <class Node, int Set = 0>
 class fullness_shelves {
@@ -328,7 +328,7 @@ class fullness_shelves {
   Node* fullest() const noexcept { return filled_ == 0 ? nullptr : first_[static_cast<unsigned>(std::bit_width(filled_)) - 1]; }
   Node* empty() const noexcept { return first_[0]; }
   std::size_t empties() const noexcept { return empties_; }
-  /// The newest chunk on the shelf of the fewest blocks in use, or null. Wholly free ones don't count.
+  /// The newest chunk on the shelf of the fewest blocks in use, or null. Empty ones don't count.
   Node* emptiest_in_use() const noexcept {
     const std::uint32_t in_use = filled_ & ~std::uint32_t{1};
     return in_use == 0 ? nullptr : first_[static_cast<unsigned>(std::countr_zero(in_use))];
@@ -378,7 +378,7 @@ struct map_lookup {
   }
 };
 
-/// A chunk, and where its blocks lie: the next block is often in the same chunk.
+/// A chunk, and where its blocks are, because the next block is often in the same chunk.
 template <class Chunks, class Find>
 class block_places {
  public:
@@ -393,7 +393,7 @@ class block_places {
 
   block_places(Chunks& chunks, const Find& find) noexcept : chunks_(chunks), find_(find) {}
 
-  /// `block` is any address if the pool checks what leaves, else a block.
+  /// `block` is any address if the pool checks what leaves, otherwise a block.
   place of(const void* block) noexcept {
     if (address_of(block) - first_ >= bytes_) {
       last_ = find_(chunks_, block);
@@ -408,7 +408,7 @@ class block_places {
 
   // If the pool checks what leaves: an address that fails a check is given to leaves_wrong().
 
-  /// Whether a block that was ever handed out starts there. If not, its place is forgotten.
+  /// Whether a block that was ever allocated starts there. If not, clears the place.
   TARN_STEP bool is_block(const void* block, place& at) noexcept {
     if (at.c != nullptr && at.slot < at.c->carved) return true;
     chunks_.leaves_wrong(block, at.c == nullptr ? misuse_kind::foreign_pointer : misuse_kind::interior_pointer);
@@ -431,9 +431,9 @@ class block_places {
 };
 
 /// Calls mark(chunk, word, mask, blocks) for the blocks' bits: one call for neighbours in one word, which makes frees in order
-/// a sixth faster. If the pool checks what leaves, an address that is no block, or free already, isn't marked but given to
-/// leaves_wrong(). Nulls are left out. A group of blocks is looked up first and marked afterwards; meanwhile the words of the
-/// bitmaps arrive: frees in random order take 12.5 instead of 15 to 20 ns (Xeon with 2 MiB of L2).
+/// a sixth faster. If the pool checks what leaves, an address that isn't a block, or is already free, isn't marked but passed
+/// to leaves_wrong(). Nulls are skipped. A group of blocks is looked up first and marked afterwards, so that the words of the
+/// bitmaps arrive in between. Frees in random order then take 12.5 instead of 15 to 20 ns (Xeon with 2 MiB of L2).
 template <class Chunks, class Mark, class Find = map_lookup>
 void each_marked_word(Chunks& chunks, void* const* blocks, std::size_t n, Mark mark, const Find& lookup = {}) noexcept {
   constexpr std::size_t group = 16;
@@ -454,7 +454,7 @@ void each_marked_word(Chunks& chunks, void* const* blocks, std::size_t n, Mark m
     for (const std::size_t later = n - smaller(group, n); n != later; --n, ++blocks) {
       if (*blocks == nullptr) [[unlikely]] continue;
       at[found] = find.of(*blocks);
-      if constexpr (Chunks::checks_leaving) find.is_block(*blocks, at[found]);  // what is none loses its place
+      if constexpr (Chunks::checks_leaving) find.is_block(*blocks, at[found]);  // clears the place if it isn't
       if (may_miss && at[found].c == nullptr) [[unlikely]] continue;
       at[found].c->bitmap.prefetch(at[found].word_of_slot());
       looked_up[found++] = *blocks;

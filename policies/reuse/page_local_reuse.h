@@ -1,9 +1,9 @@
 // decides    the newest free blocks are kept in an array of pointers, the others as bits of a bitmap outside the blocks. Blocks
 //            are taken from the fullest chunk, page by page, in ascending order within each page
-// costs      on the hot path, the same as batch_reuse. A little more than a bit for each block, at the front of its chunk;
-//            2 KiB in the pool object; a table of the chunks, from the store. A free doesn't touch the block
+// costs      on the hot path, the same as batch_reuse; a little more than a bit for each block, at the front of its chunk; 2
+//            KiB in the pool object; a table of the chunks, from the store. A free doesn't touch the block
 // conflicts  none; blocks under 8 bytes take 8
-// use when   memory must go back while the pool lives, or blocks freed in random order are used again and traversed
+// use when   memory must go back while the pool exists, or blocks freed in random order are used again and traversed
 #ifndef TARN_POLICIES_REUSE_PAGE_LOCAL_REUSE_H_
 #define TARN_POLICIES_REUSE_PAGE_LOCAL_REUSE_H_
 
@@ -24,16 +24,16 @@
 // What happens:
 //
 //   pop           from the array in front
-//    pop_slow       blocks of the fullest chunk's bitmap, in order of their addresses, or blocks never used
+//    pop_slow       blocks of the fullest chunk's bitmap, in order of their addresses, or unused blocks
 //   push          onto the array
-//    make_room      flush(): the older half of the array is marked in the bitmaps; a chunk that is wholly free then may go back
+//    make_room      flush(): the older half of the array is marked in the bitmaps; a chunk that becomes empty may go back
 //
-// If pages of memory go back, not only chunks, page_returns.h adds to this: chunks are also on shelves by their idle pages, and
-// a pool that has become thin has no array in front.
+// If pages of memory go back, not only chunks, page_returns.h adds to this: chunks are also sorted by their idle pages, and a
+// pool that has become thin has no array in front.
 
 namespace tarn::detail {
 
-/// Where a chunk stands; a new one on no shelf.
+/// The shelf that a chunk is on; a new one is on none.
 template <class Column, bool ReturnsPages>
 struct shelf_places : shelved<Column>, std::conditional_t<ReturnsPages, page_counts<Column>, no_page_counts> {};
 
@@ -125,9 +125,9 @@ class page_local_list {
 
   /// Moves every free block to its chunk's bitmap.
   void settle(chunks_type& chunks) noexcept { flush(chunks, 0); }
-  /// Whether it is so. A thin pool has no front, and what it takes and gives back changes the bits at once.
+  /// Whether the front is empty. A thin pool has no front, and its calls change the bits immediately.
   TARN_STEP bool is_empty() const noexcept { return front_.size() == 0; }
-  /// Bits were changed from outside, while nothing was taken.
+  /// Bits were changed by other code, while no block was taken.
   void recount(chunks_type& chunks) noexcept {
     settle(chunks);
     outside_ = 0;
@@ -145,7 +145,7 @@ class page_local_list {
     return static_cast<chunk&>(c);
   }
 
-  /// For one of many places in front of the list, such as threads' magazines.
+  /// For one of many caches in front of the list, such as threads' magazines.
   std::size_t front_capacity(const chunks_type& chunks) const noexcept { return capacity_for(chunks, 64); }
 
   // ---- idle pages, if they go back -------------------------------------------------------------------------------------
@@ -168,7 +168,7 @@ class page_local_list {
   {
     pages_.put_back(chunks, run, of, [this](chunk& c) { shelve(c); });
   }
-  /// Called under the growth guard. Blocks whose pages have gone may be taken again. Returns whether there were some.
+  /// Called under the growth guard. Blocks whose pages were freed may be taken again. Returns whether there were some.
   bool recommit() noexcept {
     if constexpr (Traits::returns_pages) return pages_.recommit([this](chunk& c) { shelve(c); });
     else return false;
@@ -177,15 +177,15 @@ class page_local_list {
  private:
   static constexpr std::size_t batch = 64;
 
-  /// Blocks in a front keep their chunks from becoming empty, each perhaps a chunk of megabytes. So if chunks go back
-  /// automatically, only a few large blocks wait there.
+  /// Blocks in a front keep their chunks from becoming empty, and each may keep a chunk of megabytes. So if chunks go back
+  /// automatically, the front holds only a few large blocks.
   static std::size_t most_in_front(const chunks_type& chunks) noexcept {
     constexpr std::size_t bytes = 256 * 1024;
     if constexpr (Traits::retention::traits.returns_chunks) return clamped(bytes / chunks.geometry().stride(), 8, Front);
     else return Front;
   }
-  /// And if nearly all memory is idle, the front is limited to 1/`part` of the blocks outside the bitmaps, but at least two
-  /// blocks; not for what is allocated meanwhile, since that comes from the fullest chunk.
+  /// If nearly all memory is idle, the front is limited to 1/`part` of the blocks outside the bitmaps, but at least two blocks.
+  /// Blocks for allocations aren't limited, because they come from the fullest chunk.
   std::size_t capacity_for(const chunks_type& chunks, std::size_t part) const noexcept {
     const std::size_t most = most_in_front(chunks);
     if constexpr (Traits::retention::traits.returns_chunks && !Traits::returns_pages) {
@@ -195,7 +195,7 @@ class page_local_list {
       return most;
     }
   }
-  /// Each block in use may keep a chunk: a quarter as many blocks in the front keep at most a quarter more chunks.
+  /// Each block in use may keep a chunk: with a quarter as many blocks, the front keeps at most a quarter more chunks.
   std::size_t own_capacity(const chunks_type& chunks) const noexcept { return capacity_for(chunks, 4); }
 
   void resize_front(std::size_t entries) noexcept {
@@ -234,7 +234,7 @@ class page_local_list {
     else shelves_.put(c, shelf);
     pages_.shelve(c, shelf);
   }
-  /// The same where blocks came or went: `chunks` is told if the chunk became empty, or is so no longer.
+  /// The same after blocks were marked or taken: notifies `chunks` if the chunk became empty, or no longer is.
   status shelve(chunks_type& chunks, chunk& c) noexcept {
     const bool was_empty = shelves_.shelf_of(c) == 0;
     shelve(c);
@@ -286,15 +286,15 @@ class page_local_list {
   fullness_shelves<Column> shelves_;
   TARN_NO_UNIQUE_ADDRESS
   std::conditional_t<Traits::returns_pages, page_returns<Traits, Column>, no_page_returns> pages_;
-  std::size_t outside_ = 0;  // blocks in use or in the front, of those that were ever handed out
+  std::size_t outside_ = 0;  // blocks in use or in the front, of those that were ever allocated
 };
 
 }  // namespace tarn::detail
 
 namespace tarn {
 
-/// \tparam PageBytes  bytes of blocks that are used up before others of their chunk: a power of two, at least 4096
-/// \tparam Prefetch   on_allocate prefetches the block handed out, on_free the one given back
+/// \tparam PageBytes  bytes of blocks that are used up before others of their chunk; a power of two, at least 4096
+/// \tparam Prefetch   on_allocate prefetches the allocated block, on_free the freed one
 /// \tparam Front      pointers in the array: a multiple of 64 and at least 128
 template <std::size_t PageBytes = 64 * 1024, prefetch Prefetch = prefetch::on_allocate, std::size_t Front = 256>
 struct page_local_reuse {
@@ -303,8 +303,8 @@ struct page_local_reuse {
       PageBytes >= 4096 && detail::is_power_of_two(PageBytes) && Front >= 128 && Front % 64 == 0;
   struct complaint {
     static_assert(arguments_hold,
-                  "tarn: [E2] page_local_reuse with pages that are no power of two or under 4096 bytes, or a front that is no "
-                  "multiple of 64 or under 128 pointers; take 65536 and 256");
+                  "tarn: [E2] page_local_reuse was given pages that aren't a power of two or are under 4096 bytes, or a front "
+                  "(its array of free blocks) that isn't a multiple of 64 or is under 128 pointers; use 65536 and 256");
   };
   static constexpr reuse_traits traits{
       .min_block = sizeof(detail::free_link),

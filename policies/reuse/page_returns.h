@@ -1,13 +1,13 @@
-// What page_local_reuse adds for a retention policy whose pages of memory go back while their chunk stays: which chunks have
-// idle units and which blocks have gone, how much is idle, and whether the pool has become thin.
+// What page_local_reuse adds for a retention policy that frees pages of memory while their chunk stays. It records which chunks
+// have idle units, which blocks are decommitted (their memory was freed), how much is idle, and whether the pool is thin.
 //
-//   idle shelves          chunks with idle units, by fullness: the emptiest gives first
-//   decommitted shelves   chunks of which blocks have gone: the fullest takes back first
+//   idle shelves          chunks with idle units, by fullness: the emptiest is used first
+//   decommitted shelves   chunks with decommitted blocks: the fullest is used first
 //
 // A thin pool is one whose blocks in use are far apart, so that pages hardly ever become idle. Blocks in use can't move, but
 // after a free, the next allocation could take a block of a fuller chunk. A front would hand out the block freed last instead.
-// So while the pool is thin, it has no front. That costs about 15 ns a call, so it is over once 16 times as many blocks came
-// and went as are in use, whether or not it has helped.
+// So while the pool is thin, it has no front. That costs about 15 ns a call, so it stops after 16 times as many blocks were
+// allocated and freed as are in use, whether or not it has helped.
 #ifndef TARN_POLICIES_REUSE_PAGE_RETURNS_H_
 #define TARN_POLICIES_REUSE_PAGE_RETURNS_H_
 
@@ -24,18 +24,19 @@ namespace tarn::detail {
 
 // ---- idle units of a chunk --------------------------------------------------------------------------------------------
 //
-// Which free blocks of a chunk's bitmap fill whole pages of memory, so that those can go back to the system, and which have
-// gone. A unit is the smallest number of neighbours, a power of two, that always covers a page.
+// The free blocks of a chunk's bitmap that fill whole pages of memory, which can go back to the system, and the decommitted
+// ones. A unit is the smallest number of neighbours, a power of two, that always covers a page.
 //
-//   decommitted       | 64 blocks | 64 blocks | ...    a bit for each block that is free and whose memory has gone
+//   decommitted       | 64 blocks | 64 blocks | ...    a bit for each free block whose memory was freed
 //   decommitted set                                    words of `decommitted` that aren't 0: page_set
-//   idle set                                           groups with an idle unit: all its blocks are free, and not all have
-//                                                      gone. A group is a word of the bitmap or, if a unit is larger, a unit
+//   idle set                                           groups with an idle unit: all its blocks are free, and not all are
+//                                                      decommitted. A group is a word of the bitmap or, if a unit is larger, a
+//                                                      unit
 //
-// A block that lies in two pages goes with the first of them. It doesn't keep the other one.
+// A block that spans two pages counts for the first of them. It doesn't keep the other one.
 //
-// Nothing is counted for each unit: that a word has become all ones, or was until now, is seen where it is written. With counts
-// and a shelf for each unit, churn took 1.34 times as long (prototype).
+// There are no counts for each unit, because a write to a word shows whether it has become all ones, or was until now. With
+// counts and a shelf for each unit, churn took 1.34 times as long (prototype).
 
 class idle_units {
   using word = std::uint64_t;
@@ -75,7 +76,7 @@ class idle_units {
     decommitted_set_.prepare(w);
     if (group_of(w) << group_shift(unit_shift_) == w) idle_set_.prepare(group_of(w));
   }
-  /// Word `w` was `before`, and what had gone of it `gone`.
+  /// Word `w` was `before`, and its decommitted blocks `gone`.
   void changed(const word* words, std::size_t ready, std::size_t w, word before, word gone) noexcept {
     if (unit_shift_ >= word_shift) return changed_in_large(words, ready, w, before, gone);
     const word were = idle_in(before, gone);
@@ -85,7 +86,7 @@ class idle_units {
     if (are == 0) idle_set_.take_out(w);
     idle_ += number_of(are) - number_of(were);
   }
-  /// What has gone of word `w`.
+  /// The decommitted blocks of word `w`.
   word decommitted_in(std::size_t w) const noexcept { return decommitted_blocks_ == 0 ? 0 : decommitted_[w]; }
 
   // ---- idle units --------------------------------------------------------------------------------------------------------
@@ -132,7 +133,7 @@ class idle_units {
   static std::size_t number_of(word bits) noexcept { return static_cast<std::size_t>(std::popcount(bits)); }
   std::size_t group_of(std::size_t w) const noexcept { return w >> group_shift(unit_shift_); }
 
-  /// Of units smaller than a word: the first bit of each whose blocks are all free or gone, and not all gone.
+  /// Of units smaller than a word: the first bit of each whose blocks are all free or decommitted, and not all decommitted.
   word idle_in(word free, word gone) const noexcept { return whole_in(free | gone) & ~(gone == 0 ? 0 : whole_in(gone)); }
   word whole_in(word bits) const noexcept {
     for (unsigned i = 0; i != unit_shift_; ++i) bits &= bits >> (1u << i);
@@ -147,8 +148,8 @@ class idle_units {
     else idle_set_.take_out(group_of(w));
     idle_ += is ? std::size_t{1} : static_cast<std::size_t>(-1);
   }
-  /// The same of the unit of word `w`, with `free` and `gone` in its place. Words from `ready` on aren't used: nothing of
-  /// theirs is free.
+  /// The same of the unit of word `w`, with `free` and `gone` in its place. Words from `ready` on aren't used, and have no free
+  /// blocks.
   bool is_idle_large(const word* words, std::size_t ready, std::size_t w, word free, word gone) const noexcept {
     const std::size_t n = std::size_t{1} << group_shift(unit_shift_);
     const std::size_t first = w & ~(n - 1);
@@ -195,7 +196,7 @@ class page_returns {
   using chunks_type = typename Traits::chunks;
   using chunk = typename Traits::chunk;
   using retention = typename Traits::retention;
-  static constexpr std::size_t most_bytes_at_once = 4 * 1024 * 1024;  // the others wait for the growth guard meanwhile
+  static constexpr std::size_t most_bytes_at_once = 4 * 1024 * 1024;  // other threads wait for the growth guard during this
 
  public:
   /// Blocks were marked or taken. `shelf`: by fullness.
@@ -211,7 +212,7 @@ class page_returns {
     if (units.decommitted() != 0) decommitted_shelves_.put(c, shelf);
     else decommitted_shelves_.remove(c);
   }
-  /// The chunk goes back to the store.
+  /// The chunk is returned to the store.
   void remove(chunk& c) noexcept {
     idle_ -= detail::replace(c.counted_idle, 0);
     free_ -= detail::replace(c.counted_free, 0);
@@ -221,7 +222,7 @@ class page_returns {
 
   // ---- idle pages --------------------------------------------------------------------------------------------------------
 
-  /// Whether more is idle than the retention policy keeps. Once it is, until half of that is.
+  /// Whether more is idle than the retention policy keeps. Once it is, this stays true until only half of that is idle.
   bool is_surplus(const chunks_type& chunks, std::size_t in_use) noexcept {
     const std::size_t bytes = idle_bytes(chunks);
     const std::size_t most = retention::most_idle(in_use * chunks.geometry().stride());
@@ -230,9 +231,9 @@ class page_returns {
     put_off_ = smaller(put_off_, worth_a_try(bytes));
     return returning_;
   }
-  /// Takes blocks whose pages are to go out of the bitmaps: `runs`, each with its chunk, at most `n`, from the emptiest
-  /// chunks. Returns how many. They count as gone at once; since whoever takes blocks that have gone holds the
-  /// growth guard, as the caller does, nobody uses one before its pages went.
+  /// Removes blocks whose pages will be freed from the bitmaps: `runs`, each with its chunk, at most `n`, from the emptiest
+  /// chunks. Returns how many. They count as decommitted immediately. A thread that takes decommitted blocks holds the growth
+  /// guard, as the caller does, so none is used before its pages are freed.
   template <class Shelve>
   std::size_t take_idle(chunks_type& chunks, memory* runs, chunk** of, std::size_t n, Shelve shelve) noexcept {
     std::size_t got = 0;
@@ -254,7 +255,7 @@ class page_returns {
     if (got == 0) put_off(chunks);
     return got;
   }
-  /// The system didn't take the run: its blocks are as they were.
+  /// The system refused the run: its blocks are as before.
   template <class Shelve>
   void put_back(chunks_type& chunks, memory run, chunk& c, Shelve shelve) noexcept {
     const auto& g = chunks.geometry();
@@ -264,7 +265,7 @@ class page_returns {
     shelve(c);
     put_off(chunks);
   }
-  /// Blocks that have gone may be taken again: those of a word, of the fullest chunk. Returns whether there were some.
+  /// Decommitted blocks may be taken again: those of a word, of the fullest chunk. Returns whether there were some.
   template <class Shelve>
   bool recommit(Shelve shelve) noexcept {
     Column* const column = decommitted_shelves_.fullest();
@@ -275,7 +276,7 @@ class page_returns {
     shelve(c);
     return true;
   }
-  /// Free blocks in memory, but for those in the front.
+  /// Free blocks in memory, except those in the front.
   std::size_t free_blocks() const noexcept { return free_; }
 
   // ---- a thin pool -------------------------------------------------------------------------------------------------------
@@ -289,7 +290,7 @@ class page_returns {
     effort_ = 0;
     return thinning_;
   }
-  /// Blocks came or went without a front. Returns whether the pool is still thinned.
+  /// Blocks were allocated or freed without a front. Returns whether the pool still has none.
   bool goes_on(std::size_t in_use, std::size_t blocks) noexcept {
     if (free_ <= in_use / 4) thinning_ = false;
     if ((effort_ += blocks) / 16 > in_use) {
@@ -303,9 +304,9 @@ class page_returns {
   std::size_t idle_bytes(const chunks_type& chunks) const noexcept {
     return idle_ * chunks.geometry().stride();
   }
-  /// A quarter more than `idle` bytes, and as much more as may be idle in any case.
+  /// A quarter more than `idle` bytes, plus what may be idle in any case.
   static std::size_t worth_a_try(std::size_t idle) noexcept { return idle + larger(idle / 4, retention::most_idle(0)); }
-  /// Nothing went: no other is tried before so much is idle.
+  /// Nothing was freed: the next attempt waits until that much is idle.
   void put_off(const chunks_type& chunks) noexcept {
     put_off_ = worth_a_try(idle_bytes(chunks));
     returning_ = false;
@@ -320,16 +321,16 @@ class page_returns {
     std::uintptr_t end_of(std::size_t slot) const noexcept { return of(slot) + g.stride(); }
     std::uintptr_t page_of(std::uintptr_t at) const noexcept { return at & ~(std::uintptr_t{page} - 1); }
   };
-  /// The whole pages of a chunk's lowest idle units, whose blocks go. Null: there is no such unit, or no whole page in it.
-  /// Where nothing more of a unit can go, since a page at its end is in use, its other blocks count as gone, too: so it is
-  /// looked at once, and not as idle.
+  /// The whole pages of a chunk's lowest idle units, whose blocks are decommitted. Null: there is no such unit, or no whole
+  /// page in it. If a page at the end of a unit is in use, nothing more of the unit can be freed. Its other blocks then count
+  /// as decommitted as well, so that it is checked only once and isn't idle.
   memory take_run(chunks_type& chunks, chunk& c, std::size_t most) noexcept {
     const places at{address_of(c.first), system_pages::page_bytes(), chunks.geometry()};
     for (std::size_t next = 0;;) {
       const auto run = c.bitmap.idle_run(next, most / at.g.stride());
       if (run.blocks == 0) return {};
       next = run.first + run.blocks;
-      // A block that lies in two pages goes with both, if it is free.
+      // A free block that spans two pages is freed with both.
       std::size_t first = run.first;
       std::size_t last = next;
       while (first != 0 && at.of(first) > at.page_of(at.of(run.first)) && c.bitmap.is_free(first - 1)) --first;
@@ -355,8 +356,8 @@ class page_returns {
   fullness_shelves<Column, 2> decommitted_shelves_;
   std::size_t idle_ = 0;     // blocks in idle units of all chunks
   std::size_t free_ = 0;     // blocks in all bitmaps, in memory
-  std::size_t put_off_ = 0;  // bytes: no less is given back
-  std::size_t effort_ = 0;   // blocks that came or went since it became thin
+  std::size_t put_off_ = 0;  // bytes: no less is freed
+  std::size_t effort_ = 0;   // blocks allocated or freed since it became thin
   std::size_t tried_at_ = 0;  // blocks in use when thinning it was given up; 0: it wasn't
   bool returning_ = false;
   bool thinning_ = false;

@@ -1,7 +1,7 @@
-// decides    a sink hears of some blocks: on average one for each so many bytes allocated, and of the frees of those
-// costs      8 KiB; docs/how-to/trace.md has the time of a pair of calls
+// decides    a sink is notified of some blocks, on average one for each MeanBytes bytes allocated, and when they are freed
+// costs      8 KiB; docs/how-to/trace.md lists the time of a pair of calls
 // conflicts  none
-// use when   a program in production shall tell where its memory goes, as heap profilers do
+// use when   a program in production should show where its memory goes, as heap profilers do
 #ifndef TARN_POLICIES_STATISTICS_SAMPLED_TRACE_H_
 #define TARN_POLICIES_STATISTICS_SAMPLED_TRACE_H_
 
@@ -18,13 +18,13 @@
 
 namespace tarn {
 
-/// A sink of tracing_statistics that passes on some blocks, chosen by chance: each byte allocated is chosen with the same
-/// chance, 1 in MeanBytes, and with a byte its block. A block of b bytes is thus chosen with a chance of
-/// 1 - exp(-b / MeanBytes); divide by that to estimate how many there are. Events that are no blocks are all passed on.
-/// \tparam Sink       hears them
+/// A sink of tracing_statistics that passes on random blocks. Each byte allocated is chosen with a probability of
+/// 1 / MeanBytes, and its block with it. So a block of b bytes is chosen with a probability of 1 - exp(-b / MeanBytes); divide
+/// by that to estimate how many there are. Events that aren't blocks are all passed on.
+/// \tparam Sink       is notified of them
 /// \tparam MeanBytes  between two samples, on average
-/// \tparam Live       how many chosen blocks can be in use at once, a power of two: each has its place by its address. One
-///                    whose place is taken isn't chosen after all; missed() counts them
+/// \tparam Live       how many chosen blocks can be in use at the same time, a power of two. The address determines the place
+///                    of each; if the place is taken, the block isn't chosen, and missed() counts it
 template <class Sink, std::size_t MeanBytes = 512 * 1024, std::size_t Live = 1024>
 class sampled_trace {
   static constexpr int bits = std::countr_zero(Live);
@@ -35,17 +35,17 @@ class sampled_trace {
   struct complaint : detail::sink_complaint<Sink> {
     static_assert(
         trace_sink<Sink>,
-        "tarn: [D1] sampled_trace was given a sink without a static on_event(const trace_event&) that is noexcept and "
-        "returns void; add it, or name trace_ring<>");
+        "tarn: [D1] sampled_trace was given a sink without a static on_event(const trace_event&) that is noexcept and returns "
+        "void; add it, or use trace_ring<>");
     static_assert(!trace_sink<Sink> || !detail::sink_arguments_hold<Sink> || arguments_hold,
-                  "tarn: [D4] sampled_trace was given a mean of no bytes, or a number of blocks that is no power of two; write "
-                  "sampled_trace<trace_ring<>>");
+                  "tarn: [D4] sampled_trace was given a mean of 0 bytes, or a number of blocks that isn't a power of two; "
+                  "write sampled_trace<trace_ring<>>");
   };
 
   /// Passes the event on, or not.
   TARN_STEP static void on_event(const trace_event& event) noexcept { hear(event, left_); }
 
-  /// What lies in a pool: the bytes to its next sample, which is faster than the thread's, where calls change it one at a time.
+  /// Stored in a pool whose calls change it one at a time: the bytes to its next sample, which is faster than a thread's.
   template <class Traits>
   class state {
     using bytes = typename Traits::template cell<std::int64_t>;
@@ -83,7 +83,7 @@ class sampled_trace {
     return live_[mixed >> (64 - bits)];
   }
 
-  // What these take are the members of an event: an event would lie in memory, and be written for each call of the pool.
+  // These take the members of an event, because an event would be in memory, and be written for each call of the pool.
 
   /// `left`: 0 before the first allocation, and never after one.
   TARN_COLD static void choose(const void* pool, const void* address, std::size_t bytes, std::int64_t& left) noexcept {
@@ -122,7 +122,7 @@ class sampled_trace {
     return static_cast<std::int64_t>(-std::log(chance) * static_cast<double>(MeanBytes)) + 1;
   }
 
-  static inline constinit thread_local std::int64_t left_ = 0;  // where none in the pool can be
+  static inline constinit thread_local std::int64_t left_ = 0;  // used if the pool can't have one
   static inline constinit thread_local std::uint64_t random_ = 0;
   static inline constinit detail::atomic_word<std::uint64_t> seeds_ = 0;
   static inline constinit detail::atomic_word<std::uint64_t> missed_ = 0;

@@ -1,7 +1,7 @@
 // The sink that keeps the newest events in memory: the rings of threads, and the file of a dump.
 //
-//   on_event      the thread's ring; at its first event, one that no thread has, or that of a thread that is gone
-//    add            the event replaces the oldest; the clock is read now and then
+//   on_event      the thread's ring; at its first event, an unused one, or that of a thread that has exited
+//    add            the event replaces the oldest; the clock is read occasionally
 //   dump_trace    the file's head, each ring in pieces, the end
 //
 // Version 1 of the file. Numbers are unsigned, in the byte order of the machine that wrote it. The head has 80 bytes:
@@ -14,7 +14,7 @@
 //   20     4   bytes before each piece: 32
 //   24     4   bytes of an event: 32
 //   28     4   the clock: 1 nanoseconds, 2 rdtsc, 3 cntvct_el0
-//   32     8   the clock when the first thread came
+//   32     8   the clock at the first thread's first event
 //   40     8   nanoseconds of steady_clock at that time
 //   48   8+8   both when the dump was written, which gives the length of a tick
 //   64     8   the number of events that had no ring
@@ -116,10 +116,10 @@ class trace_file {
   std::uint64_t pieces_ = 0;
 };
 
-/// One thread adds events; any thread writes them to a file meanwhile. Without a constructor: see trace_word.
+/// One thread adds events, while any thread writes them to a file. Without a constructor: see trace_word.
 template <std::size_t Events>
 class alignas(64) trace_ring_of {
-  static constexpr std::uint64_t own_kind = 0x80;  // `thread`, no event of a pool: who adds the next events
+  static constexpr std::uint64_t own_kind = 0x80;  // `thread`, not an event of a pool: the thread of the next events
 
  public:
   /// A thread takes the ring.
@@ -137,7 +137,8 @@ class alignas(64) trace_ring_of {
         std::uint64_t{event.bytes} | std::uint64_t{static_cast<unsigned char>(event.kind)} << 56, ticks_.own());
   }
 
-  /// An event that was replaced while it was read isn't written: who reads a word of event n then sees that n were added.
+  /// An event that was replaced while it was read isn't written: a thread that reads a word of event n also sees that n were
+  /// added.
   void write(trace_file& file) const noexcept {
     const std::uint64_t end = added_.load();
     std::uint64_t next = end < Events ? 0 : end - Events;
@@ -149,7 +150,7 @@ class alignas(64) trace_ring_of {
         some[i] = {its[0].load(), its[1].load(), its[2].load(), its[3].load()};
       }
       const std::uint64_t now = added_.load();
-      const std::uint64_t least = now < Events ? 0 : now - Events + 1;  // the one before is perhaps being replaced
+      const std::uint64_t least = now < Events ? 0 : now - Events + 1;  // the one before may be being replaced
       const std::uint64_t gone = least <= next ? 0 : least - next;
       if (gone < n) file.piece(this, next + gone, some + gone, n - static_cast<std::size_t>(gone));
       next += n;
@@ -173,26 +174,26 @@ class alignas(64) trace_ring_of {
   alignas(32) trace_word slots_[Events][4];
 };
 
-/// Before the library is unloaded: its threads no longer tell it that they end.
+/// Called before the library is unloaded: threads no longer report their exit to it.
 template <class Rings>
 TARN_AT_UNLOAD static void close_trace_rings() noexcept {
   Rings::ends_of_threads_.close();
 }
 }  // namespace detail
 
-/// When a trace_ring reads the clock. `some_events`: for each 64th event of a thread, and for those that are no blocks; others
+/// When a trace_ring reads the clock. `some_events`: for each 64th event of a thread, and for events other than blocks. Others
 /// have the time of the one before, and tarn-trace orders the calls of several threads by their blocks. `each_event`: always.
 enum class trace_times : unsigned char { some_events, each_event };
 
 // decides    the newest events of each thread are kept in memory, until dump_trace() writes them to a file
-// costs      32 bytes for an event; a pair of calls takes longer by what docs/how-to/trace.md says
+// costs      32 bytes for an event; docs/how-to/trace.md lists the time of a pair of calls
 // conflicts  none
-// use when   a program's allocations shall be looked at afterwards, or replayed; tools/tarn-trace reads the file
-/// A sink of tracing_statistics: a ring of events for each thread, in which a new event replaces the oldest. Nothing is ever
-/// allocated; the rings are static, and take memory once they are used. A thread takes a ring at its first event, and leaves it
-/// with its events to a later thread when it ends. Where all are taken, the events of further threads are counted, no more.
-/// \tparam Events   in a ring: a power of two, at least 64
-/// \tparam Threads  that trace at a time
+// use when   a program's allocations should be inspected afterwards, or replayed; tools/tarn-trace reads the file
+/// A sink of tracing_statistics: a ring of events for each thread, in which a new event replaces the oldest. Nothing is
+/// allocated: the rings are static, and take memory only when they are used. A thread takes a ring at its first event; when it
+/// exits, a later thread may take the ring with its events. If all are taken, the events of further threads are only counted.
+/// \tparam Events  in a ring: a power of two, at least 64
+/// \tparam Threads  the most that can trace at the same time
 /// \tparam Times    when the clock is read
 template <std::size_t Events = 4096, std::size_t Threads = 64, trace_times Times = trace_times::some_events>
 class trace_ring {
@@ -202,7 +203,7 @@ class trace_ring {
   static constexpr bool arguments_hold = Events >= 64 && (Events & (Events - 1)) == 0 && Threads != 0;
   struct complaint {
     static_assert(arguments_hold,
-                  "tarn: [D3] trace_ring was given a number of events that is no power of two, or less than 64, or no threads; "
+                  "tarn: [D3] trace_ring was given a number of events that isn't a power of two or is under 64, or 0 threads; "
                   "write trace_ring<4096>");
   };
 
@@ -216,8 +217,8 @@ class trace_ring {
     its->template add<Times == trace_times::each_event>(event);
   }
 
-  /// Writes what the rings hold to a file, anew; other threads may trace meanwhile. Returns whether it could; if not, errno
-  /// says why. The format: at the head of trace_ring.h.
+  /// Writes the content of the rings to a file, which is overwritten; other threads may trace during this. Returns whether it
+  /// succeeded; if not, errno says why. The beginning of trace_ring.h describes the format.
   static bool dump_trace(const char* path) noexcept {
     detail::trace_file file(path);
     return dump(file);
@@ -228,7 +229,7 @@ class trace_ring {
     return dump(file);
   }
 
-  /// Returns how many events had no ring to go to.
+  /// Returns how many events had no ring.
   static std::uint64_t lost() noexcept { return lost_.load(detail::memory_order_relaxed); }
 
  private:
@@ -244,7 +245,7 @@ class trace_ring {
   TARN_COLD static ring* take_ring() noexcept {
     for (std::size_t i = 0; i != Threads; ++i)
       if (taken_[i].load(detail::memory_order_relaxed) == 0 && take(i, 0)) return begin(i);
-    constexpr unsigned some = 64;  // to look whose a ring is takes system calls
+    constexpr unsigned some = 64;  // finding a ring's thread takes system calls
     const std::uint64_t lost = lost_.fetch_add(1, detail::memory_order_relaxed);
     if (lost % some != 0) return nullptr;
     const auto i = static_cast<std::size_t>(lost / some % Threads);

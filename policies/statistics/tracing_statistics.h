@@ -1,5 +1,5 @@
-// The policy that tells a sink of each event of a pool, what it needs of a sink, and the sinks for profilers that are found in
-// the process: Perfetto's and heaptrack. Others: trace_ring.h, sampled_trace.h, tracy_trace.h, usdt_trace.h.
+// The policy that reports each event of a pool to a sink, what it requires of a sink, and the sinks for profilers in the
+// process: Perfetto's and heaptrack. Others: trace_ring.h, sampled_trace.h, tracy_trace.h, usdt_trace.h.
 #ifndef TARN_POLICIES_STATISTICS_TRACING_STATISTICS_H_
 #define TARN_POLICIES_STATISTICS_TRACING_STATISTICS_H_
 
@@ -15,12 +15,12 @@
 
 namespace tarn {
 
-/// What tracing_statistics needs of a sink:
+/// What tracing_statistics requires of a sink:
 ///   static void on_event(const trace_event&) noexcept
-/// It is called by the thread that calls the pool, often with the pool's lock held, under thread_cached and lock_free by many
-/// threads at once. It must not call the pool, nor allocate from what is made of it; whatever it waits for, the pool waits for.
-/// A sink may have, too:
-///   template <class Traits> struct state          constexpr; lies in each pool, and its on_event() is called instead
+/// It is called by the thread that calls the pool, often with the pool's lock held; with thread_cached and lock_free, by many
+/// threads at the same time. It must not call the pool, nor allocate memory that comes from it. While it waits, the pool waits.
+/// Optional members:
+///   template <class Traits> struct state          constexpr; a member of each pool, whose on_event() is called instead
 ///   arguments_hold, struct complaint              as a policy has them
 template <class S>
 concept trace_sink = requires(const trace_event& event) {
@@ -28,7 +28,7 @@ concept trace_sink = requires(const trace_event& event) {
 };
 
 namespace detail {
-/// What a sink keeps in each pool: `state<Traits>`, if it has that, whose on_event() is called instead.
+/// What a sink keeps in each pool: its `state<Traits>`, if it has one, whose on_event() is called instead.
 template <class Sink, class Traits>
 struct sink_state {
   TARN_STEP static void on_event(const trace_event& event) noexcept { Sink::on_event(event); }
@@ -37,7 +37,7 @@ template <class Sink, class Traits>
   requires requires { typename template_name<Sink::template state>; }
 struct sink_state<Sink, Traits> : Sink::template state<Traits> {};
 
-/// Whether a sink's own arguments are valid, as for a policy, and its sentence where not.
+/// Whether a sink's own arguments are valid, as for a policy, and its message if not.
 template <class S>
 inline constexpr bool sink_arguments_hold = true;
 template <class S>
@@ -53,12 +53,13 @@ template <class P>
 concept counts_beside = policy_on<P, axis::statistics> && requires { requires !P::traits.hears_events; };
 }  // namespace detail
 
-// decides    a sink hears of every block and chunk, with its address, and of refusals
-// costs      what the sink costs: trace_ring keeps events in memory, sampled_trace hears some, docs/how-to/trace.md has figures
+// decides    a sink is notified of every block and chunk, with its address, and of refusals
+// costs      what the sink costs: trace_ring keeps events in memory, sampled_trace gets a few; figures are in
+//            docs/how-to/trace.md
 // conflicts  none
-// use when   a program's allocations shall be recorded and replayed, or shown by a tool that watches allocations
-/// \tparam Sink   hears each event
-/// \tparam Inner  the statistics policy that counts besides, as counting_statistics
+// use when   a program's allocations should be recorded and replayed, or shown in a tool for allocations
+/// \tparam Sink   is notified of each event
+/// \tparam Inner  the statistics policy that also counts, such as counting_statistics
 template <class Sink, class Inner = no_statistics>
 struct tracing_statistics {
   using axis = tarn::axis::statistics;
@@ -66,12 +67,12 @@ struct tracing_statistics {
   struct complaint : detail::sink_complaint<Sink> {
     static_assert(
         trace_sink<Sink>,
-        "tarn: [D1] tracing_statistics was given a sink without a static on_event(const trace_event&) that is noexcept "
-        "and returns void; add it, or name trace_ring<>");
+        "tarn: [D1] tracing_statistics was given a sink without a static on_event(const trace_event&) that is noexcept and "
+        "returns void; add it, or use trace_ring<>");
     static_assert(
         arguments_hold || detail::counts_beside<Inner>,
-        "tarn: [D2] tracing_statistics was given something to count with that is no statistics policy, or that traces "
-        "itself; write counting_statistics there, or nothing");
+        "tarn: [D2] tracing_statistics was given a second argument that isn't a statistics policy, or that traces itself; "
+        "write counting_statistics there, or nothing");
   };
   static constexpr statistics_traits traits{.counts = Inner::traits.counts,
                                             .can_try = Inner::traits.can_try,
@@ -89,23 +90,24 @@ struct tracing_statistics {
   };
 };
 
-// decides    Perfetto's heap profiler is told of each block, as of a heap with a name
-// costs      a load and a predicted branch for each block where the profiler isn't in the process; else a call, which samples
+// decides    each block is reported to Perfetto's heap profiler, as part of a named heap
+// costs      a load and a predicted branch for each block if the profiler isn't in the process; otherwise a call, which samples
 // conflicts  none
-// use when   a program is looked at with Perfetto, under Android or with its libraries on Linux
-/// A sink of tracing_statistics for heapprofd: a custom heap of Perfetto's <perfetto/heap_profile.h>, without that. Blocks that
-/// are released all at once stay in use as Perfetto sees it.
-/// \tparam Named  has a static `name`, a const char* of at most 63 characters: the heap's. Pools with one name are one heap
+// use when   a program is profiled with Perfetto, under Android or with its libraries on Linux
+/// A sink of tracing_statistics for heapprofd: a custom heap of Perfetto's <perfetto/heap_profile.h>, without needing that
+/// header. In Perfetto, blocks that are released together stay in use.
+/// \tparam Named  has a static `name`, a const char* of at most 63 characters: the heap's. Pools with the same name are one
+///                heap
 template <class Named>
 struct perfetto_trace {
   static constexpr bool arguments_hold = platform::looks_up<Named>;
   struct complaint {
     static_assert(arguments_hold,
-                  "tarn: [D7] perfetto_trace was named, but Perfetto's heap profiler runs on Linux and Android only; name "
+                  "tarn: [D7] perfetto_trace was used, but Perfetto's heap profiler runs only on Linux and Android; use "
                   "another sink on this target");
   };
 
-  /// Tells Perfetto of a block.
+  /// Reports a block to Perfetto.
   static void on_event(const trace_event& event) noexcept {
     if (event.kind == trace_kind::allocate) {
       if (auto* const tell = allocated_.get()) tell(heap(), detail::address_of(event.address), event.bytes);
@@ -117,12 +119,12 @@ struct perfetto_trace {
  private:
   struct info;  // AHeapInfo
 
-  /// The number of the heap, which the first event makes known.
+  /// The number of the heap, which the first event registers.
   TARN_STEP static std::uint32_t heap() noexcept {
     const std::uint32_t known = heap_.load(detail::memory_order_acquire);
     return known != 0 ? known - 1 : make_heap();
   }
-  /// Where two threads come here at once, Perfetto has a second heap of the name, with nothing in it.
+  /// If two threads come here at the same time, Perfetto has a second, empty heap of that name.
   TARN_COLD static std::uint32_t make_heap() noexcept {
     auto* const create = create_.get();
     auto* const enter = enter_.get();
@@ -140,16 +142,16 @@ struct perfetto_trace {
 };
 
 namespace detail {
-/// \tparam Target  this one: whether heaptrack is there is asked where the sink is named
+/// \tparam Target  this one: the target is checked where the sink is used
 template <class Target>
 struct heaptrack_sink {
   static constexpr bool arguments_hold = platform::looks_up<Target>;
   struct complaint {
     static_assert(arguments_hold,
-                  "tarn: [D7] heaptrack_trace was named, but heaptrack runs on Linux only; name another sink on this target");
+                  "tarn: [D7] heaptrack_trace was used, but heaptrack runs only on Linux; use another sink on this target");
   };
 
-  /// Tells heaptrack of a block.
+  /// Reports a block to heaptrack.
   static void on_event(const trace_event& event) noexcept {
     if (event.kind == trace_kind::allocate) {
       if (auto* const tell = allocated_.get()) tell(const_cast<void*>(event.address), event.bytes);
@@ -164,13 +166,13 @@ struct heaptrack_sink {
 };
 }  // namespace detail
 
-// decides    heaptrack, where the program runs under it, is told of each block
-// costs      a load and a predicted branch for each block; under heaptrack, what it costs for each malloc: it unwinds the stack
+// decides    each block is reported to heaptrack, if the program runs under it
+// costs      a load and a predicted branch for each block; under heaptrack as much as a malloc, because it unwinds the stack
 // conflicts  none
-// use when   a program is looked at with heaptrack, which would otherwise see chunks only
-/// A sink of tracing_statistics for heaptrack: what <heaptrack_api.h> does, without it. Blocks that are released all at once
-/// stay in use as heaptrack sees it. The chunks of heap_store come from malloc, and are told besides: name page_store<> to see
-/// blocks only.
+// use when   a program is profiled with heaptrack, which would otherwise see only chunks
+/// A sink of tracing_statistics for heaptrack: does what <heaptrack_api.h> does, without needing that header. In heaptrack,
+/// blocks that are released together stay in use. The chunks of heap_store come from malloc, and are reported as well; use
+/// page_store<> to see only blocks.
 struct heaptrack_trace : detail::heaptrack_sink<void> {};
 
 }  // namespace tarn

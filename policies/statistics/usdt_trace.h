@@ -1,7 +1,7 @@
-// decides    each event is a probe of the program, which bpftrace, perf or SystemTap can listen to while it runs
-// costs      an instruction that does nothing for each probe, and its arguments, while nobody listens
+// decides    each event is a probe of the program, to which bpftrace, perf or SystemTap can attach while it runs
+// costs      a no-op instruction for each probe, and its arguments, while no tracer is attached
 // conflicts  none
-// use when   a program in production shall be watched from outside, at times
+// use when   a program in production should be observed from outside, occasionally
 #ifndef TARN_POLICIES_STATISTICS_USDT_TRACE_H_
 #define TARN_POLICIES_STATISTICS_USDT_TRACE_H_
 
@@ -17,8 +17,8 @@ struct usdt_sink {
   static constexpr bool arguments_hold = Probes::are_here;
   struct complaint {
     static_assert(arguments_hold,
-                  "tarn: [D5] usdt_trace was named, but <sys/sdt.h>, which has the probes, isn't here; install it (Debian: "
-                  "systemtap-sdt-dev), or name another sink");
+                  "tarn: [D5] usdt_trace was used, but <sys/sdt.h>, which defines the probes, wasn't found; install it "
+                  "(Debian: systemtap-sdt-dev), or use another sink");
   };
 
   TARN_STEP static void on_event(const trace_event& event) noexcept {

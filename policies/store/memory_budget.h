@@ -1,4 +1,4 @@
-// A limit in bytes that several pools share, and products, through budgeted: each is given its own store and this budget.
+// A limit in bytes that several pools and products share through budgeted, which gives each its own store and this budget.
 #ifndef TARN_POLICIES_STORE_MEMORY_BUDGET_H_
 #define TARN_POLICIES_STORE_MEMORY_BUDGET_H_
 
@@ -16,17 +16,17 @@
 namespace tarn {
 
 /// Counts the bytes that pools have from their stores. Any thread may call any member at any time; none waits for another
-/// thread. Constant-initialised and trivially destructible, so that one can serve static pools. It must outlive whatever
+/// thread. Constant-initialised and trivially destructible, so that one can serve static pools. It must outlive everything that
 /// charges it.
 ///
-/// Bytes are charged before the store is asked for them, and given back after the store has them again, so the limit isn't
-/// exceeded by a byte in between either.
+/// Bytes are charged before the store is called, and credited after they were returned to the store, so the limit is never
+/// exceeded, not even in between.
 class memory_budget {
  public:
-  /// Called once each time that used() has risen above the soft limit; what rose before a call came is told by that one. The
-  /// thread that asked for memory calls it, at the end of its operation and holding nothing: it may use the pool, trim it and
-  /// others, and wait for threads that use them. It must return, and not end that pool. Several threads may call it at once,
-  /// and it may be called within itself, where it lets used() fall and rise again.
+  /// Called once each time used() has risen above the soft limit; rises before the call are reported together. The thread that
+  /// requested memory calls it, at the end of its operation and with nothing held, so it may use the pool, trim it and others,
+  /// and wait for threads that use them. It must return, and not destroy that pool. Several threads may call it at the same
+  /// time, and it may be called within itself if it lets used() fall and rise again.
   using handler = void (*)(memory_budget& which, void* context) noexcept;
 
   /// Both limits are in bytes. A budget without a soft limit calls nothing.
@@ -36,9 +36,9 @@ class memory_budget {
   memory_budget(const memory_budget&) = delete;
   memory_budget& operator=(const memory_budget&) = delete;
 
-  /// Returns the most bytes that may be in use at once.
+  /// Returns the most bytes that may be in use at the same time.
   std::size_t limit() const noexcept { return limit_.load(detail::memory_order_relaxed); }
-  /// Nothing is taken away: above a lower limit, requests are refused until used() has fallen so far.
+  /// Nothing is taken away: if the limit is lower than used(), requests are refused until used() has fallen to it.
   void set_limit(std::size_t bytes) noexcept { limit_.store(bytes, detail::memory_order_relaxed); }
 
   /// Returns the bytes above which the handler is called. size_max: never.
@@ -46,24 +46,24 @@ class memory_budget {
   /// Calls nothing, even if used() is above it.
   void set_soft_limit(std::size_t bytes) noexcept { soft_limit_.store(bytes, detail::memory_order_relaxed); }
 
-  /// Returns the bytes in use: those of all regions that stores gave and didn't get back.
+  /// Returns the bytes in use: those of all regions that stores allocated and that weren't returned.
   std::size_t used() const noexcept { return used_.load(detail::memory_order_relaxed); }
   /// Returns the most that used() was.
   std::size_t peak() const noexcept { return peak_.load(detail::memory_order_relaxed); }
-  /// Returns the bytes that can still be had, if no other thread is faster. Memory that a store is being asked for counts
-  /// as used.
+  /// Returns the bytes that are still available, if no other thread is faster. Memory that is being requested from a store
+  /// counts as used.
   std::size_t left() const noexcept {
     const std::size_t most = limit(), now = reserved_.load(detail::memory_order_relaxed);
     return most - detail::smaller(most, now);
   }
-  /// Returns how many requests the limit refused. A pool that is refused a large chunk may request a smaller one.
+  /// Returns how many requests the limit refused. After a refusal, a pool may request a smaller chunk.
   std::size_t refused() const noexcept { return refused_.load(detail::memory_order_relaxed); }
 
   // ---- for stores, and for memory that is in no pool -----------------------------------------------------------------------
 
-  /// Charges what a store gives. Returns that, or null if the store or the limit refuses; then nothing has changed, but that
-  /// refused() counts what the limit refused. Call tell() afterwards.
-  /// \param bytes  that get() is expected to give: these are charged before. If it gives more, and the limit doesn't allow
+  /// Charges what a store allocates. Returns it, or null if the store or the limit refuses; then nothing has changed, except
+  /// that refused() counts the limit's refusal. Call tell() afterwards.
+  /// \param bytes  that get() is expected to return: these are charged before. If it returns more, and the limit doesn't allow
   ///               that, give() gets the region back
   template <class Get, class Give>
   detail::memory charge(std::size_t bytes, Get get, Give give) noexcept {
@@ -79,13 +79,13 @@ class memory_budget {
     if (got != 0) note_had(got);
     return region;
   }
-  /// Charges so many bytes, or returns false. The same for memory that the caller gets by itself.
+  /// Charges that many bytes, or returns false. For memory that the caller allocates itself.
   [[nodiscard]] bool take(std::size_t bytes) noexcept {
     if (!reserve(bytes)) return false;
     note_had(bytes);
     return true;
   }
-  /// Precondition: they were taken. Called after the memory has gone.
+  /// Precondition: they were taken. Called after the memory was freed.
   void give_back(std::size_t bytes) noexcept {
     used_.fetch_sub(bytes, detail::memory_order_relaxed);
     cancel(bytes);
@@ -98,7 +98,7 @@ class memory_budget {
   }
 
  private:
-  /// Acquires what cancel() released: the memory that is charged next is had after the memory that made room for it went.
+  /// Acquires what cancel() released, so that memory is allocated only after the memory that made room for it was freed.
   bool reserve(std::size_t bytes) noexcept {
     std::size_t now = reserved_.load(detail::memory_order_relaxed);
     do {
@@ -112,7 +112,7 @@ class memory_budget {
   }
   void cancel(std::size_t bytes) noexcept { reserved_.fetch_sub(bytes, detail::memory_order_release); }
 
-  /// The store gave what was reserved. One addition among those of all threads goes past the soft limit.
+  /// The store allocated what was reserved. Exactly one addition of all threads crosses the soft limit.
   void note_had(std::size_t bytes) noexcept {
     const std::size_t before = used_.fetch_add(bytes, detail::memory_order_relaxed);
     const std::size_t now = before + bytes;
@@ -125,18 +125,18 @@ class memory_budget {
 
   detail::atomic_word<std::size_t> limit_;
   detail::atomic_word<std::size_t> soft_limit_ = detail::size_max;
-  detail::atomic_word<std::size_t> reserved_ = 0;  // used, and what stores are being asked for
+  detail::atomic_word<std::size_t> reserved_ = 0;  // used, and what is being requested from stores
   detail::atomic_word<std::size_t> used_ = 0;
   detail::atomic_word<std::size_t> peak_ = 0;
   detail::atomic_word<std::size_t> refused_ = 0;
-  detail::atomic_word<bool> rose_ = false;  // and nobody was told
+  detail::atomic_word<bool> rose_ = false;  // and it wasn't reported yet
   const handler above_ = nullptr;
   void* const context_ = nullptr;
 };
 
 namespace detail {
 
-/// What a budgeted store derives from where its argument is no store: it is refused.
+/// The base class of a budgeted store whose argument isn't a store, which is rejected.
 struct budgeted_nothing {
   static constexpr store_traits traits{};
   template <class Traits>
@@ -147,8 +147,8 @@ concept store_in_budget = defined<Inner> && policy_on<Inner, axis::store> && say
 template <class Inner>
 using known_inner = std::conditional_t<store_in_budget<Inner>, Inner, budgeted_nothing>;
 
-/// Whose budget it is: that of its type, or one that its value names. g++ 12 with -fsanitize=undefined can't compare the
-/// argument with null.
+/// The budget: that of its type, or one that its value refers to. g++ 12 with -fsanitize=undefined can't compare the argument
+/// with null.
 template <memory_budget* Budget>
 struct which_budget {
   static constexpr memory_budget& get() noexcept { return *Budget; }
@@ -161,11 +161,11 @@ struct which_budget<nullptr> {
 
 }  // namespace detail
 
-// decides    another store's chunks count against a limit in bytes, a memory_budget, which several pools may share
-// costs      four atomic operations for each chunk; a pointer in the pool, or nothing if the budget is named
-// conflicts  none; a static pool's budget is named: budgeted<Store, &budget>
-// use when   several pools must together stay within so many bytes, or someone must hear of it when they need more
-/// \tparam Inner   a store, of any kind: also a budgeted one, whose budget is charged, too
+// decides    another store's chunks count against a memory_budget, a limit in bytes that several pools may share
+// costs      four atomic operations for each chunk; a pointer in the pool, or nothing if the budget is a template argument
+// conflicts  none; a static pool's budget must be a template argument: budgeted<Store, &budget>
+// use when   several pools must stay within a common limit in bytes, or a handler must be called when they exceed one
+/// \tparam Inner   any store, even a budgeted one, whose budget is then charged as well
 /// \tparam Budget  with static storage duration; null: the constructor is given one
 template <class Inner, memory_budget* Budget = nullptr>
 class budgeted : public detail::known_inner<Inner> {
@@ -177,7 +177,7 @@ class budgeted : public detail::known_inner<Inner> {
   static constexpr bool arguments_hold = detail::store_in_budget<Inner>;
   struct complaint : detail::home<Inner> {
     static_assert(arguments_hold || !detail::defined<Inner>,
-                  "tarn: [T3] budgeted was given something that is no store; write budgeted<heap_store>, or "
+                  "tarn: [T3] budgeted was given something that isn't a store; write budgeted<heap_store>, or "
                   "budgeted<heap_store, &budget>");
   };
   static constexpr store_traits traits = [] {
@@ -196,10 +196,10 @@ class budgeted : public detail::known_inner<Inner> {
     requires(!named)
       : known(inner), whose_{&budget} {}
 
-  constexpr budgeted() noexcept  // after a complaint, there shall be no other
+  constexpr budgeted() noexcept  // avoids a second error
     requires((named && std::default_initializable<known>) || !arguments_hold)
   = default;
-  /// \param inner  the inner store, or what that is made from
+  /// \param inner  the inner store, or its constructor's argument
   template <class Given>
     requires(named && std::constructible_from<known, const Given&>)
   constexpr explicit budgeted(const Given& inner) noexcept : known(inner) {}
@@ -240,7 +240,7 @@ class budgeted : public detail::known_inner<Inner> {
       budget().give_back(region.bytes);
     }
 
-    /// Nothing, if the budget doesn't have as much: a bounded store gives all or nothing.
+    /// 0 if the budget has less, because a bounded store returns all or nothing.
     std::size_t room(std::size_t alignment) const noexcept
       requires(Inner::traits.bounded)
     {
@@ -248,14 +248,14 @@ class budgeted : public detail::known_inner<Inner> {
       return bytes <= budget().left() ? bytes : 0;
     }
 
-    /// Calls back what the budgets have to say, the outermost first.
+    /// Calls the budgets' handlers, the outermost first.
     void tell() noexcept {
       budget().tell();
       if constexpr (Inner::traits.tells_later) inner::tell();
     }
 
    private:
-    /// The bytes that the inner store would give, so that they are charged before it does.
+    /// The bytes that the inner store would return, so that they are charged before.
     std::size_t expected(std::size_t bytes, [[maybe_unused]] std::size_t alignment) const noexcept {
       if constexpr (Inner::traits.bounded) return detail::larger(bytes, inner::room(alignment));
       else if constexpr (Inner::traits.rounds_up) return detail::larger(bytes, inner::rounded_up(bytes, alignment));

@@ -1,9 +1,9 @@
-// decides    chunks are pages of the operating system, mapped for this pool and unmapped when given back
+// decides    chunks are pages of the operating system, mapped for this pool and unmapped when they are returned
 // costs      a system call for each chunk; its size is rounded up to whole pages, which the pool uses as far as growth allows
 // conflicts  none (on systems with pages of memory)
-// use when   memory must go back to the system at once; many blocks justify huge pages; blocks must stay in memory
-//            (locked_pages), or be there before they are first used (prefilled); code that runs past a chunk's end must be
-//            stopped (guard_pages)
+// use when   memory must go back to the system immediately; there are enough blocks for huge pages; blocks must stay in memory
+//            (locked_pages), or be in memory before their first use (prefilled). Code that runs past a chunk's end must fault
+//            (guard_pages)
 #ifndef TARN_POLICIES_STORE_PAGE_STORE_H_
 #define TARN_POLICIES_STORE_PAGE_STORE_H_
 
@@ -26,12 +26,12 @@
 
 namespace tarn {
 
-/// What became of the huge pages that a store requested. All in bytes of the memory that it holds for its pool now; guard pages
-/// and the store's own records don't count. If `huge` equals `resident`, huge pages were granted for everything that is
+/// The result of a store's requests for huge pages. All figures are bytes of the memory that it holds for its pool now, without
+/// guard pages and the store's own records. If `huge` equals `resident`, huge pages were granted for everything that is
 /// resident.
 struct page_report {
   std::size_t mapped = 0;    // what the store got from the system
-  std::size_t refused = 0;   // of `mapped`: the system says that huge pages can't be had there
+  std::size_t refused = 0;   // of `mapped`: the system allows no huge pages there
   std::size_t resident = 0;  // of `mapped`: in memory now. Pages that were never touched are not
   std::size_t huge = 0;      // of `resident`: in whole huge pages now
   bool measured = false;     // `resident` and `huge` were read; false if the system doesn't report them
@@ -125,7 +125,7 @@ class process_map_reader {
 };
 
 /// Calls visit(process_mapping) for each mapping of this process, by ascending address. Returns whether the system provided
-/// them. The kernel walks all page tables for this: 5 ms if 1 GiB lies in small pages.
+/// them. The kernel walks all page tables for this: 5 ms if 1 GiB is in small pages.
 template <class Visit>
 bool each_process_mapping(Visit visit) noexcept {
   process_map_reader<Visit> reader(visit);
@@ -136,7 +136,7 @@ bool each_process_mapping(Visit visit) noexcept {
   return is_whole;
 }
 
-/// A doubly linked list through a record for each chunk, which the store keeps in a page of its own in front of the chunk. Not
+/// A doubly linked list through a record for each chunk, which the store keeps in its own page in front of the chunk. Not
 /// thread-safe, not even if const.
 class page_records {
  public:
@@ -187,7 +187,8 @@ class page_records {
 
   record* first() const noexcept { return static_cast<record*>(first_); }
 
-  /// By address, the order in which the system lists mappings: each is sought in one place only. 1000 chunks: 186 to 5 ms.
+  /// By address, the order in which the system lists mappings: each is searched for in one place only. 1000 chunks: 186 to 5
+  /// ms.
   void sort() const noexcept {
     first_ = sort_links(first_);
     record* before = nullptr;
@@ -199,8 +200,8 @@ class page_records {
 
 }  // namespace detail
 
-/// Chunks that a page_store didn't get, though they could be mapped. Growth that is refused tries again with half as much: each
-/// try counts.
+/// Chunks that a page_store could map but not use. Each attempt counts, because growth that is refused tries again with half
+/// the size.
 struct page_refusals {
   std::size_t locks = 0;  // that the system wouldn't lock in memory
   std::size_t fills = 0;  // that it wouldn't bring into memory
@@ -232,25 +233,25 @@ class refusal_counts {
 
 }  // namespace detail
 
-/// Option of page_store: chunks of whole huge pages (2 MiB), which are requested from the system and may not be granted; the
-/// pool works anyway, and its pages() reports what became of the request. First fill of a million 64-byte blocks: 18 to 8 ns a
-/// block. A chunk takes one small page more, for the store's record of it. Where the growth policy wants a number of blocks of
-/// which a last huge page would waste more than an eighth, the end of the chunk lies in small pages.
+/// Option of page_store: chunks of whole huge pages (2 MiB), which are requested from the system and may be refused; the pool
+/// works anyway, and its pages() reports the result. First fill of a million 64-byte blocks: 18 to 8 ns a block. A chunk takes
+/// one more small page, for the store's record of it. If the last huge page would waste more than an eighth of the chunk that
+/// the growth policy requests, the end of the chunk is in small pages.
 struct huge_pages {};
 
-/// Option of page_store: an inaccessible page before each chunk and one behind it, so that code that runs past an end faults at
-/// once. Between a chunk's last block and its end there may be unused bytes, where nothing is noticed. One more system call for
-/// each chunk, and no memory; three mappings instead of one, of which Linux allows a process 65,530.
+/// Option of page_store: an inaccessible page before each chunk and one after it, so that code that runs past an end faults
+/// immediately. Between a chunk's last block and its end there may be unused bytes, where writes aren't detected. Costs one
+/// more system call for each chunk, and no memory; three mappings instead of one, of which Linux allows a process 65,530.
 struct guard_pages {};
 
 /// Option of page_store: chunks are brought into memory when they are mapped, and locked there. A chunk that the system refuses
-/// to lock (ulimit -l) isn't used: the store gives it back, and refusals() counts it. A child of fork() has the blocks but not
-/// the lock.
+/// to lock (ulimit -l) isn't used: the store unmaps it, and refusals() counts it. A child of fork() has the blocks but not the
+/// lock.
 struct locked_pages {};
 
-/// Option of page_store: chunks are brought into memory when they are mapped, so that no block's first write is a page fault.
-/// A chunk for which the system has no memory isn't used: the store gives it back, and refusals() counts it. Whoever grows the
-/// pool waits for all of the chunk: 1.2 ms for 4 MiB, in huge pages 0.06 ms. So grow it beforehand, with reserve().
+/// Option of page_store: chunks are brought into memory when they are mapped, so that no block's first write is a page fault. A
+/// chunk for which the system has no memory isn't used: the store unmaps it, and refusals() counts it. The thread that grows
+/// the pool waits for the whole chunk: 1.2 ms for 4 MiB, in huge pages 0.06 ms. So grow it in advance, with reserve().
 struct prefilled {};
 
 /// \tparam Options  any of huge_pages, guard_pages, locked_pages and prefilled, in any order, each at most once
@@ -269,11 +270,11 @@ struct page_store {
   static constexpr bool arguments_hold = options_hold && platform::system::has_pages;
   struct complaint {
     static_assert(options_hold,
-                  "tarn: [T2] page_store was given an option that it doesn't know, or one of them twice; its options are "
-                  "huge_pages, guard_pages, locked_pages and prefilled");
+                  "tarn: [T2] page_store was given an unknown option, or one option twice; its options are huge_pages, "
+                  "guard_pages, locked_pages and prefilled");
     static_assert(!options_hold || arguments_hold,
-                  "tarn: [Y5] page_store was named, but this target has no pages of memory to ask a system for; write "
-                  "heap_store, static_array_store<Blocks> or buffer_store, or bring a platform header (docs/platforms.md)");
+                  "tarn: [Y5] page_store was used, but this target has no system that provides pages of memory; use "
+                  "heap_store, static_array_store<Blocks> or buffer_store, or provide a platform header (docs/platforms.md)");
   };
   static constexpr bool huge = detail::one_of<huge_pages, Options...>;
   static constexpr bool guarded = detail::one_of<guard_pages, Options...>;
@@ -326,28 +327,28 @@ struct page_store {
     std::size_t rounded_up(std::size_t bytes, std::size_t) const noexcept {
       if (bytes > detail::size_limit) return bytes;
       const std::size_t whole = detail::round_up(bytes, huge_page::bytes);
-      // A last huge page of which more is wasted than an eighth of the chunk is as many small ones as are needed.
+      // If the last huge page would waste more than an eighth of the chunk, as many small pages as needed replace it.
       const bool in_whole = huge && (bytes <= huge_page::bytes || whole - bytes <= bytes / 8);
       return in_whole ? whole : detail::round_up(bytes, small_page_size());
     }
 
-    /// Returns what became of the huge pages that were requested. Reads what the system says about the whole process, which
-    /// takes some milliseconds. Called under the guard that acquire() and release() are called under.
+    /// Returns the result of the requests for huge pages. Reads the system's figures for the whole process, which takes some
+    /// milliseconds. Called under the same guard as acquire() and release().
     page_report report() const noexcept
       requires(huge)
     {
       return records_.report();
     }
 
-    /// Returns how many chunks the system refused to lock or to fill, and why. At any time.
+    /// Returns how many chunks the system refused to lock or to fill, and why. May be called at any time.
     page_refusals refusals() const noexcept
       requires(locked || filled)
     {
       return refused_.get();
     }
 
-    /// Gives back the pages of runs inside regions, which start and end on pages that nobody uses; the addresses stay. Returns
-    /// how many runs went, from the first on. A system call for up to 64 runs (before Linux 6.15 for each).
+    /// Frees the pages of runs inside regions, which start and end on unused pages; the addresses stay. Returns how many runs
+    /// were freed, from the first on. A system call for up to 64 runs (before Linux 6.15 for each).
     std::size_t discard(const detail::memory* runs, std::size_t n, page_advice how) noexcept
       requires(traits.can_discard)
     {
@@ -371,7 +372,7 @@ struct page_store {
       if constexpr (locked) {
         if (const int error = system::lock_pages(region.start, region.bytes)) return refused_.add_lock(error), false;
       }
-      if constexpr (filled) {  // after the request for huge pages: the first write decides which pages come
+      if constexpr (filled) {  // after the request for huge pages, because the first write decides which pages are used
         if (!detail::page_memory::fill(static_cast<std::byte*>(region.start), region.bytes))
           return refused_.add_fill(errno), false;
       }

@@ -23,7 +23,7 @@ class resource_store {
   /// \param resource  not null; must outlive the pool. If it throws, the pool is exhausted
   constexpr explicit resource_store(std::pmr::memory_resource* resource) noexcept : resource_(resource) {}
 
-  /// Returns the resource that it was made with.
+  /// Returns the constructor's argument.
   constexpr std::pmr::memory_resource* resource() const noexcept { return resource_; }
 
   template <class Traits>
@@ -49,8 +49,8 @@ class resource_store {
     }
 
    private:
-    /// The standard library promises the compiler that a resource returns neither null nor a misaligned address, so that checks
-    /// for that are optimised away. A resource that a user wrote may.
+    /// The standard library promises the compiler that a resource returns neither null nor a misaligned address, so checks for
+    /// that are optimised away. A user's resource may return such addresses.
     static detail::memory of(void* start, std::size_t bytes) noexcept {
       start = detail::launder_address(start);
       return {start, start == nullptr ? 0 : bytes};

@@ -1,7 +1,7 @@
 // A: parameters of name policies.
 #include "tarn/allocator/pool.h"
 
-// expect: tarn: [A1] named with no text, or with more than 63 characters
+// expect: tarn: [A1] named was given no text, or more than the 63 characters that the registry keeps
 namespace a1_no_name {
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::named<"a">> right;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::named<"">> wrong;)

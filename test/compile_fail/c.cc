@@ -121,7 +121,7 @@ RIGHT(tarn::pool<tarn::static_size<64>, tarn::page_store<>> right;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::page_store<>, tarn::heap_store> wrong;)
 }  // namespace c2_two_stores
 
-// expect: tarn: [C3] an argument of pool<...> is no policy
+// expect: tarn: [C3] an argument of pool<...> isn't a policy
 // A policy whose axis is none of the nine.
 namespace c3_axis_of_another_name {
 struct colour {};
@@ -133,21 +133,21 @@ RIGHT(tarn::pool<tarn::static_size<64>> right;)
 WRONG(tarn::pool<tarn::static_size<64>, red_blocks> wrong;)
 }  // namespace c3_axis_of_another_name
 
-// expect: tarn: [C3] an argument of pool<...> is no policy
+// expect: tarn: [C3] an argument of pool<...> isn't a policy
 // The first argument of static_pool is taken as the tag, and so the policy that was meant for it is missing.
 namespace c3_static_pool_without_tag {
 RIGHT(auto& right = tarn::static_pool<struct orders, tarn::size_of<Order>>::instance();)
 WRONG(auto& wrong = tarn::static_pool<struct orders, Order>::instance();)
 }  // namespace c3_static_pool_without_tag
 
-// expect: tarn: [C3] an argument of pool<...> is no policy
+// expect: tarn: [C3] an argument of pool<...> isn't a policy
 // expect: write size_of<T> for blocks of type T
 namespace c3_type_for_a_size {
 RIGHT(tarn::pool<tarn::size_of<Order>> right;)
 WRONG(tarn::pool<Order> wrong;)
 }  // namespace c3_type_for_a_size
 
-// expect: tarn: [C3] an argument of pool<...> is no policy
+// expect: tarn: [C3] an argument of pool<...> isn't a policy
 // The second argument was meant as the type of the elements' keys, or as another allocator.
 namespace c3_type_for_an_allocator {
 RIGHT(std::vector<int, tarn::stl_allocator<int>> right(3);)
@@ -174,13 +174,13 @@ RIGHT(tarn::pool<tarn::static_size<64>, tarn::run_time_name> right{tarn::run_tim
 WRONG(tarn::pool<tarn::static_size<64>, tarn::run_time_name> wrong;)
 }  // namespace c5_no_name
 
-// expect: tarn: [C6] the constructor was given an object that is no policy of this pool
+// expect: tarn: [C6] the constructor was given an object that isn't a policy of this pool
 namespace c6_number_for_a_size {
 RIGHT(tarn::pool<tarn::dynamic_size> right{tarn::dynamic_size{48, 16}};)
 WRONG(tarn::pool<tarn::dynamic_size> wrong{48, 16};)
 }  // namespace c6_number_for_a_size
 
-// expect: tarn: [C6] the constructor was given an object that is no policy of this pool
+// expect: tarn: [C6] the constructor was given an object that isn't a policy of this pool
 // The store that the pool has is heap_store.
 namespace c6_policy_of_another_pool {
 std::byte bytes[4096];
@@ -189,7 +189,7 @@ RIGHT(tarn::pool<tarn::static_size<64>, tarn::buffer_store> right{tarn::buffer_s
 WRONG(tarn::pool<tarn::static_size<64>> wrong{tarn::buffer_store{bytes}};)
 }  // namespace c6_policy_of_another_pool
 
-// expect: tarn: [C7] a static pool was given a policy whose destructor would run at exit
+// expect: tarn: [C7] a static pool was given a policy or mutex whose destructor would run at exit, while other code still
 namespace c7_static_pool_with_destructor {
 class registered_mutex {
  public:
@@ -207,7 +207,7 @@ WRONG(using wrong = tarn::static_pool<struct orders, tarn::static_size<64>, tarn
       void* use() { return wrong::instance().allocate(); })
 }  // namespace c7_static_pool_with_destructor
 
-// expect: tarn: [C8] a static pool was given a policy whose object it would have to be given
+// expect: tarn: [C8] a static pool was given a policy that needs a value from a constructor call, which a static pool doesn't
 namespace c8_class_pool_over_buffer {
 struct Node {
   Node* next = nullptr;
@@ -218,7 +218,7 @@ WRONG(DECLARE_MEMORY_POOL_WITH(Node, tarn::buffer_store))
 void use() { delete new Node; }
 }  // namespace c8_class_pool_over_buffer
 
-// expect: budgeted without the budget's name, retry_with a function, run_time_name); use another, or a pool that is an object
+// expect: budgeted without the budget's name, retry_with a function, run_time_name); use another policy, or a pool object
 namespace c8_static_pool_with_a_run_time_name {
 RIGHT(using pool = tarn::static_pool<struct orders, tarn::static_size<64>>;)
 WRONG(using pool = tarn::static_pool<struct orders, tarn::static_size<64>, tarn::run_time_name>;)
@@ -239,7 +239,7 @@ RIGHT(tarn::size_class_pool<tarn::geometric_classes<>> right; void use() { right
 WRONG(tarn::pool<tarn::geometric_classes<>> wrong; void use() { wrong.deallocate(wrong.allocate()); })
 }  // namespace c10_classes_for_a_pool
 
-// expect: tarn: [C11] a policy of one block size was given to something that serves many sizes
+// expect: tarn: [C11] a policy of one block size was given to a pool of many sizes
 namespace c11_one_size_for_classes {
 RIGHT(tarn::size_class_pool<tarn::listed_classes<64>> right; void use() { right.deallocate(right.allocate(64, 8), 64, 8); })
 WRONG(tarn::size_class_pool<tarn::static_size<64>> wrong; void use() { wrong.deallocate(wrong.allocate(64, 8), 64, 8); })
@@ -271,20 +271,20 @@ RIGHT(tarn::pool_resource<> right(std::pmr::pool_options{.max_blocks_per_chunk =
 WRONG(tarn::pool_resource<tarn::fixed_growth<64>> wrong; void* use() { return wrong.allocate(64); })
 }  // namespace c12_growth_for_a_resource
 
-// expect: tarn: [C12] a size policy was given to a product whose blocks have the size of its type
+// expect: tarn: [C12] a size policy was given to a pool or container whose type determines the block size
 namespace c12_size_for_an_object_pool {
 RIGHT(tarn::object_pool<int> right; void use() { right.destroy(right.construct(1)); })
 WRONG(tarn::object_pool<int, tarn::static_size<64>> wrong; void use() { wrong.destroy(wrong.construct(1)); })
 }  // namespace c12_size_for_an_object_pool
 
-// expect: tarn: [C13] a pool was given where policies are asked for
+// expect: tarn: [C13] a pool was given where policies are expected
 namespace c13_pool_for_an_object_pool {
 RIGHT(tarn::object_pool<int, tarn::mutex_locking<>> right; void use() { right.destroy(right.construct(1)); })
 WRONG(tarn::object_pool<int, tarn::pool<tarn::size_of<int>, tarn::mutex_locking<>>> wrong;
       void use() { wrong.destroy(wrong.construct(1)); })
 }  // namespace c13_pool_for_an_object_pool
 
-// expect: tarn: [C13] a pool was given where policies are asked for
+// expect: tarn: [C13] a pool was given where policies are expected
 namespace c13_static_pool_for_an_object_pool {
 RIGHT(tarn::object_pool<int, tarn::mutex_locking<>> right; void use() { right.destroy(right.construct(1)); })
 WRONG(tarn::object_pool<int, tarn::static_pool<struct orders, tarn::size_of<int>>> wrong;
@@ -358,7 +358,7 @@ RIGHT(void right(tarn::pool<tarn::static_size<64>>& pool) { pool.deallocate(pool
 WRONG(void wrong(const tarn::pool<tarn::static_size<64>>& pool) { static_cast<void>(pool.allocate()); })
 }  // namespace const_pool
 
-// expect: tarn: [C3] an argument of pool<...> is no policy
+// expect: tarn: [C3] an argument of pool<...> isn't a policy
 // A refused heap is used, too: that is no second mistake.
 namespace c3_heap_of_no_policy {
 struct messages;
@@ -371,7 +371,7 @@ void use() {
 }
 }  // namespace c3_heap_of_no_policy
 
-// expect: tarn: [C8] a static pool was given a policy whose object it would have to be given
+// expect: tarn: [C8] a static pool was given a policy that needs a value from a constructor call, which a static pool doesn't
 namespace c8_heap_over_a_resource {
 struct messages;
 RIGHT(using heap = tarn::xallocator<messages, tarn::page_store<>>;)
@@ -403,7 +403,7 @@ WRONG(tarn::multipool<wall, door, tarn::buffer_store> pools;)
 void use() { pools.destroy(pools.construct<wall>()); }
 }  // namespace c5_multipool_over_a_buffer
 
-// expect: tarn: [C8] a static pool was given a policy whose object it would have to be given
+// expect: tarn: [C8] a static pool was given a policy that needs a value from a constructor call, which a static pool doesn't
 namespace c8_containers_over_a_buffer {
 RIGHT(tarn::stl_allocator<long, tarn::static_array_store<64>> allocator;)
 WRONG(tarn::stl_allocator<long, tarn::buffer_store> allocator;)

@@ -3,7 +3,7 @@
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/size_class_pool.h"
 
-// expect: tarn: a block that nobody holds is leaked
+// expect: tarn: a discarded block is leaked
 // A warning by default; it counts as an error here.
 namespace dropped_block {
 #pragma GCC diagnostic error "-Wunused-result"
@@ -14,7 +14,7 @@ RIGHT(void* right() { return pool.allocate(); })
 WRONG(void wrong() { pool.allocate(); })
 }  // namespace dropped_block
 
-// expect: tarn: a block that nobody holds is leaked
+// expect: tarn: a discarded block is leaked
 // A warning by default; it counts as an error here.
 namespace dropped_block_of_a_class {
 #pragma GCC diagnostic error "-Wunused-result"
@@ -25,7 +25,7 @@ RIGHT(void* right() { return pool.try_allocate(100); })
 WRONG(void wrong() { pool.try_allocate(100); })
 }  // namespace dropped_block_of_a_class
 
-// expect: tarn: a reservation that nobody holds ends at once
+// expect: tarn: a discarded reservation is released immediately
 // A warning by default; it counts as an error here.
 namespace dropped_reservation {
 #pragma GCC diagnostic error "-Wunused-result"

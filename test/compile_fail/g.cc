@@ -1,13 +1,13 @@
 // G: parameters of growth policies.
 #include "tarn/allocator/pool.h"
 
-// expect: tarn: [G1] fixed_growth<0>: chunks of no blocks
+// expect: tarn: [G1] fixed_growth<0> was given, but a chunk needs blocks
 namespace g1_chunks_of_no_blocks {
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::fixed_growth<1>> right;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::fixed_growth<0>> wrong;)
 }  // namespace g1_chunks_of_no_blocks
 
-// expect: tarn: [G2] a growth policy with a cap of 0 blocks
+// expect: tarn: [G2] a growth policy was given a cap of 0 blocks, so the pool could never allocate one
 namespace g2_fixed_cap_of_zero {
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::fixed_growth<32, 100>> right;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::fixed_growth<32, 0>> wrong;)
@@ -19,7 +19,7 @@ RIGHT(tarn::pool<tarn::static_size<64>, tarn::geometric_growth<8, 64, 2>> right;
 WRONG(tarn::pool<tarn::static_size<64>, tarn::geometric_growth<8, 64, 1>> wrong;)
 }  // namespace g3_factor_of_one
 
-// expect: tarn: [G4] geometric_growth whose first chunk is larger than its largest
+// expect: tarn: [G4] geometric_growth was given a first chunk that is larger than the largest
 namespace g4_first_above_largest {
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::geometric_growth<64, 4096>> right;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::geometric_growth<4096, 64>> wrong;)

@@ -33,14 +33,14 @@ WRONG(tarn::pool<tarn::static_size<64>, tarn::budgeted<tarn::resource_store, &bu
       void use() { wrong.deallocate(wrong.allocate()); })
 }  // namespace i2_resource_store_in_a_budget
 
-// expect: tarn: [I5] switchable_checking stands in a header of its own, which no product brings
+// expect: tarn: [I5] switchable_checking has its own header, which no pool includes
 namespace i5_switchable_checking_without_its_header {
 RIGHT(tarn::size_class_pool<tarn::hardened, tarn::named<"i5">> right;)
 WRONG(tarn::size_class_pool<tarn::switchable_checking, tarn::named<"i5">> wrong;
       void use() { wrong.deallocate(wrong.allocate(10), 10); })
 }  // namespace i5_switchable_checking_without_its_header
 
-// expect: tarn: [I1] an argument of pool<...> is declared and not defined
+// expect: tarn: [I1] an argument of pool<...> is only declared
 namespace i1_policy_of_ones_own {
 #ifdef TARN_TWIN
 struct ones_own : tarn::heap_store {};
@@ -52,7 +52,7 @@ void use() { wrong.deallocate(wrong.allocate()); }
 #endif
 }  // namespace i1_policy_of_ones_own
 
-// expect: tarn: [I3] stl_allocator takes memory from a source that is declared and not defined, or is none
+// expect: tarn: [I3] the source that stl_allocator takes memory from is only declared, or isn't a source
 namespace i3_source_without_its_header {
 RIGHT(using arena = tarn::size_class_pool<>;)
 WRONG(class arena;)
@@ -62,7 +62,7 @@ void use(arena& memory) {
 }
 }  // namespace i3_source_without_its_header
 
-// expect: tarn: [I3] stl_allocator takes memory from a source that is declared and not defined, or is none
+// expect: tarn: [I3] the source that stl_allocator takes memory from is only declared, or isn't a source
 // Nothing is taken here, but given back.
 namespace i3_source_without_its_header_at_the_end {
 RIGHT(using arena = tarn::size_class_pool<>;)

@@ -1,7 +1,7 @@
 // K: parameters of retention policies.
 #include "tarn/allocator/pool.h"
 
-// expect: tarn: [K1] return_empty_chunks<Low, High> with more chunks that stay than there may be
+// expect: tarn: [K1] return_empty_chunks<Low, High> was given a Low that is greater than High
 namespace k1_low_above_high {
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::return_empty_chunks<1, 4>> right;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::return_empty_chunks<4, 1>> wrong;)

@@ -20,13 +20,13 @@ WRONG(tarn::pool<tarn::static_size<64>, tarn::grouped_locking<audio, video>> wro
       void use() { wrong.deallocate(wrong.allocate()); })
 }  // namespace l2_group_without_mutex
 
-// expect: tarn: [L3] thread_cached was given numbers that it has no slots or magazines for
+// expect: tarn: [L3] thread_cached was given a number of threads or blocks that it doesn't support
 namespace l3_magazines_of_500 {
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::thread_cached<16, 62>> right;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::thread_cached<16, 500>> wrong;)
 }  // namespace l3_magazines_of_500
 
-// expect: tarn: [L4] interrupt_locking was given no mask
+// expect: tarn: [L4] interrupt_locking was given a type that can't mask interrupts, or none, and tarn has none for this target
 namespace l4_nobody_knows_this_system {
 struct mask {
   static int save_and_mask() noexcept { return 0; }

@@ -1,8 +1,8 @@
 // M: multipools.
 #include "tarn/allocator/multipool.h"
 
-// expect: tarn: [M1] multipool<...> was asked for a type that it has no pool for
-// expect: name the type that the object has in it
+// expect: tarn: [M1] multipool<...> was asked for a type that isn't in its list
+// expect: add the type, or use the object's own type
 // Through a pointer to its base an object can't be given back: the base has no pool.
 namespace m1_multipool_base_type {
 struct Thing {
@@ -16,7 +16,7 @@ RIGHT(void right(Door* door) { things.destroy(door); })
 WRONG(void wrong(Thing* thing) { things.destroy(thing); })
 }  // namespace m1_multipool_base_type
 
-// expect: tarn: [M1] multipool<...> was asked for a type that it has no pool for
+// expect: tarn: [M1] multipool<...> was asked for a type that isn't in its list
 namespace m1_multipool_unknown_type {
 struct Wall {};
 struct Door {};
@@ -28,7 +28,7 @@ RIGHT(void use() { things.destroy(things.construct<Door>()); })
 WRONG(void use() { things.destroy(things.construct<Key>()); })
 }  // namespace m1_multipool_unknown_type
 
-// expect: tarn: [M2] multipool<...> names a type twice
+// expect: tarn: [M2] multipool<...> lists a type twice, but finds each pool by its type
 namespace m2_multipool_type_twice {
 struct Wall {};
 struct Door {};

@@ -1,7 +1,7 @@
 // N: classes and the pools that macros give them.
 #include "tarn/allocator/memory_pool_macros.h"
 
-// expect: tarn: [N1] PREPARE_MEMORY_POOL was given a class that has no pool of its own
+// expect: tarn: [N1] PREPARE_MEMORY_POOL was given a class without its own pool (a base class may have one)
 namespace n1_prepare_without_any_pool {
 struct Node {
   int value = 0;
@@ -13,7 +13,7 @@ struct Node {
 void prepare() { PREPARE_MEMORY_POOL(Node, 1024); }
 }  // namespace n1_prepare_without_any_pool
 
-// expect: tarn: [N1] PREPARE_MEMORY_POOL was given a class that has no pool of its own
+// expect: tarn: [N1] PREPARE_MEMORY_POOL was given a class without its own pool (a base class may have one)
 namespace n1_prepare_without_pool {
 struct Node {
   virtual ~Node() = default;
@@ -29,7 +29,7 @@ struct Leaf : Node {
 void prepare() { PREPARE_MEMORY_POOL(Leaf, 1024); }
 }  // namespace n1_prepare_without_pool
 
-// expect: tarn: [N3] DECLARE_MEMORY_POOL stands where new is a macro
+// expect: tarn: [N3] DECLARE_MEMORY_POOL was used where new is a macro, as debug heaps define it, so operator new can't be
 namespace n3_new_is_a_macro {
 #ifndef TARN_TWIN
 #define new new(__FILE__, __LINE__)
@@ -40,7 +40,7 @@ struct Node {
 };
 }  // namespace n3_new_is_a_macro
 
-// expect: tarn: [N2] DECLARE_MEMORY_POOL was given another class than the one that it stands in
+// expect: tarn: [N2] DECLARE_MEMORY_POOL was given a different class from the one that contains it, which would have no pool
 namespace n2_name_of_another_class {
 struct Order {
   int id = 0;
@@ -55,7 +55,7 @@ WRONG(DECLARE_MEMORY_POOL(Order))
 void use() { delete new Trade; }
 }  // namespace n2_name_of_another_class
 
-// expect: tarn: [N2] DECLARE_MEMORY_POOL was given another class than the one that it stands in
+// expect: tarn: [N2] DECLARE_MEMORY_POOL was given a different class from the one that contains it, which would have no pool
 namespace n2_name_of_another_class_in_a_template {
 struct crowd;
 struct Order {

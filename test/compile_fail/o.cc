@@ -70,7 +70,7 @@ tarn::recycling_pool<Grid> grids;
 void use() { grids.release(grids.acquire()); }
 }  // namespace o3_no_default_constructor
 
-// expect: tarn: [O4] recycling_pool was given a checking policy that leaves no content in free blocks
+// expect: tarn: [O4] recycling_pool was given a checking policy that overwrites or blocks access to free blocks, in which it
 namespace o4_recycling_pool_that_is_checked {
 struct Grid {
   void reset() { used = 0; }
@@ -106,19 +106,19 @@ RIGHT(tarn::recycling_pool<Grid, tarn::fall_back_to<tarn::heap_store>, tarn::sta
 WRONG(tarn::recycling_pool<Grid, tarn::reclaim_and_retry<>> wrong; void use() { wrong.release(wrong.acquire()); })
 }  // namespace o6_recycling_pool_that_others_ask
 
-// expect: tarn: [O7] a reserved block is no object
+// expect: tarn: [O7] blocks were reserved in an object_pool, but a reserved block isn't an object
 namespace o7_blocks_reserved_in_a_pool_of_objects {
 RIGHT(tarn::pool<tarn::size_of<long>> blocks; void use() { blocks.reserve(10); })
 WRONG(tarn::object_pool<long> objects; void use() { objects.blocks().reserve_blocks(10); })
 }  // namespace o7_blocks_reserved_in_a_pool_of_objects
 
-// expect: tarn: [O7] a reserved block is no object
+// expect: tarn: [O7] blocks were reserved in an object_pool, but a reserved block isn't an object
 namespace o7_the_same_without_exceptions {
 RIGHT(tarn::pool<tarn::size_of<long>> blocks; void use() { blocks.reserve(10); })
 WRONG(tarn::object_pool<long> objects; void use() { objects.blocks().try_reserve_blocks(10); })
 }  // namespace o7_the_same_without_exceptions
 
-// expect: tarn: [O8] an object_pool's iterators don't see what lies on guarded pages
+// expect: tarn: [O8] an object_pool's iterators don't see blocks on guarded pages, in threads' magazines, on lock_free's stack
 namespace o8_iterators_beside_magazines {
 RIGHT(tarn::object_pool<long> pool; void use() {
   for (long& one : pool) ++one;
@@ -128,7 +128,7 @@ WRONG(tarn::object_pool<long, tarn::thread_cached<>> pool; void use() {
 })
 }  // namespace o8_iterators_beside_magazines
 
-// expect: tarn: [O8] an object_pool's iterators don't see what lies on guarded pages
+// expect: tarn: [O8] an object_pool's iterators don't see blocks on guarded pages, in threads' magazines, on lock_free's stack
 namespace o8_parts_of_a_stack {
 RIGHT(tarn::object_pool<long> pool; void use() {
   for (long& one : pool.parts(4)[2]) ++one;
@@ -138,7 +138,7 @@ WRONG(tarn::object_pool<long, tarn::lock_free> pool; void use() {
 })
 }  // namespace o8_parts_of_a_stack
 
-// expect: tarn: [O9] an object_pool's iterators were asked for over an array
+// expect: tarn: [O9] iterators of an object_pool over an array were used, but it has no bits that show which blocks are free
 namespace o9_iterators_over_an_array {
 RIGHT(tarn::object_pool<long, tarn::static_array_store<9>, tarn::page_local_reuse<>> pool; void use() {
   for (long& one : pool) ++one;

@@ -35,7 +35,7 @@ struct leaking_store {
   };
 };
 
-// expect: tarn: [P1] this size policy lacks something that the pool uses
+// expect: tarn: [P1] this size policy lacks a member that the pool uses
 // It names no alignment.
 namespace p1_size_without_alignment {
 template <std::size_t Bytes>
@@ -53,7 +53,7 @@ RIGHT(tarn::pool<aligned_size<60>> right;)
 WRONG(tarn::pool<rounded_size<60>> wrong;)
 }  // namespace p1_size_without_alignment
 
-// expect: tarn: [P2] this locking policy lacks something that the pool uses
+// expect: tarn: [P2] this locking policy lacks a member that the pool uses
 // owns() and capacity() lock too, in a pool that is const.
 namespace p2_locking_with_mutable_guards {
 struct mutable_locking : tarn::no_locking {
@@ -67,7 +67,7 @@ RIGHT(tarn::pool<tarn::static_size<64>, tarn::no_locking> right;)
 WRONG(tarn::pool<tarn::static_size<64>, mutable_locking> wrong; bool use(const void* p) { return wrong.owns(p); })
 }  // namespace p2_locking_with_mutable_guards
 
-// expect: tarn: [P3] this growth policy lacks something that the pool uses
+// expect: tarn: [P3] this growth policy lacks a member that the pool uses
 // next_chunk() isn't noexcept, but runs under a lock.
 namespace p3_growth_that_may_throw {
 struct throwing_growth {
@@ -83,7 +83,7 @@ RIGHT(tarn::pool<tarn::static_size<64>, even_growth> right;)
 WRONG(tarn::pool<tarn::static_size<64>, throwing_growth> wrong;)
 }  // namespace p3_growth_that_may_throw
 
-// expect: tarn: [P4] this store policy lacks something that the pool uses
+// expect: tarn: [P4] this store policy lacks a member that the pool uses
 // mentions: acquire
 // acquire() isn't noexcept. The notes name it. A refused pool has store(), too.
 namespace p4_store_that_may_throw {
@@ -91,7 +91,7 @@ RIGHT(tarn::pool<tarn::static_size<64>, some_store<false>> right; auto& use() { 
 WRONG(tarn::pool<tarn::static_size<64>, some_store<true>> wrong; auto& use() { return wrong.store(); })
 }  // namespace p4_store_that_may_throw
 
-// expect: tarn: [P4] this store policy lacks something that the pool uses
+// expect: tarn: [P4] this store policy lacks a member that the pool uses
 // mentions: acquire
 // The second store is asked, too.
 namespace p4_second_store_that_may_throw {
@@ -99,13 +99,13 @@ RIGHT(tarn::pool<tarn::static_size<64>, tarn::fall_back_to<some_store<false>>> r
 WRONG(tarn::pool<tarn::static_size<64>, tarn::fall_back_to<some_store<true>>> wrong;)
 }  // namespace p4_second_store_that_may_throw
 
-// expect: tarn: [P4] this store policy lacks something that the pool uses
+// expect: tarn: [P4] this store policy lacks a member that the pool uses
 namespace p4_second_store_without_traits {
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::fall_back_to<known_store>> right;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::fall_back_to<unknown_store>> wrong;)
 }  // namespace p4_second_store_without_traits
 
-// expect: tarn: [P4] this store policy lacks something that the pool uses
+// expect: tarn: [P4] this store policy lacks a member that the pool uses
 // mentions: release
 // The store that size classes share.
 namespace p4_store_of_classes_without_release {
@@ -115,7 +115,7 @@ tarn::size_class_pool<store> pool;
 void use() { pool.deallocate(pool.allocate(100, 8), 100, 8); }
 }  // namespace p4_store_of_classes_without_release
 
-// expect: tarn: [P4] this store policy lacks something that the pool uses
+// expect: tarn: [P4] this store policy lacks a member that the pool uses
 // mentions: acquire
 namespace p4_store_of_a_heap_that_may_throw {
 struct messages;
@@ -124,7 +124,7 @@ WRONG(using heap = tarn::xallocator<messages, some_store<true>>;)
 void use() { heap::deallocate(heap::allocate(10)); }
 }  // namespace p4_store_of_a_heap_that_may_throw
 
-// expect: tarn: [P6] this retention policy lacks something that the pool uses
+// expect: tarn: [P6] this retention policy lacks a member that the pool uses
 namespace p6_retention_without_part {
 struct partless {
   using axis = tarn::axis::retention;
@@ -135,7 +135,7 @@ RIGHT(tarn::pool<tarn::static_size<64>, tarn::keep_chunks> right;)
 WRONG(tarn::pool<tarn::static_size<64>, partless> wrong;)
 }  // namespace p6_retention_without_part
 
-// expect: tarn: [P7] this exhaustion policy lacks something that the pool uses
+// expect: tarn: [P7] this exhaustion policy lacks a member that the pool uses
 // retry() isn't noexcept; a handler that throws would leave a call half done.
 namespace p7_exhaustion_that_may_throw {
 struct throwing_handler : tarn::report_exhaustion {
@@ -150,7 +150,7 @@ RIGHT(tarn::pool<tarn::static_size<64>, tarn::report_exhaustion> right;)
 WRONG(tarn::pool<tarn::static_size<64>, throwing_handler> wrong;)
 }  // namespace p7_exhaustion_that_may_throw
 
-// expect: tarn: [P8] this checking policy lacks something that the pool uses
+// expect: tarn: [P8] this checking policy lacks a member that the pool uses
 // on_deallocate() says nothing of the block.
 namespace p8_checking_without_verdict {
 template <class Verdict>
@@ -172,7 +172,7 @@ RIGHT(tarn::pool<tarn::static_size<64>, checking_of<tarn::detail::status>> right
 WRONG(tarn::pool<tarn::static_size<64>, checking_of<void>> wrong;)
 }  // namespace p8_checking_without_verdict
 
-// expect: tarn: [P9] this statistics policy lacks something that the pool uses
+// expect: tarn: [P9] this statistics policy lacks a member that the pool uses
 // What counts must have read().
 namespace p9_statistics_that_cannot_be_read {
 struct secretive : tarn::no_statistics {
@@ -195,7 +195,7 @@ RIGHT(tarn::pool<tarn::static_size<64>, open_book> right;)
 WRONG(tarn::pool<tarn::static_size<64>, secretive> wrong; void use() { static_cast<void>(wrong.statistics()); })
 }  // namespace p9_statistics_that_cannot_be_read
 
-// expect: tarn: [P10] this name policy lacks something that the pool uses
+// expect: tarn: [P10] this name policy lacks a member that the pool uses
 namespace p10_a_name_without_its_text {
 struct nameless {
   using axis = tarn::axis::name;
@@ -209,7 +209,7 @@ RIGHT(tarn::pool<tarn::static_size<64>, with_text> right;)
 WRONG(tarn::pool<tarn::static_size<64>, nameless> wrong;)
 }  // namespace p10_a_name_without_its_text
 
-// expect: tarn: [P5] this reuse policy lacks something that the pool uses
+// expect: tarn: [P5] this reuse policy lacks a member that the pool uses
 // The registry couldn't count what is free.
 namespace p5_a_named_pool_over_a_reuse_policy_that_cannot_count {
 struct without_counts : tarn::lifo_reuse<> {

@@ -20,13 +20,13 @@ struct narrow_lock_free : tarn::detail::stack_locking<std::uint32_t> {
       .may_return_chunks = false, .keeps_memory = true, .own_free_list = true, .most_blocks = 65'535};
 };
 
-// expect: tarn: [R1] a block of zero bytes can't be told from the next one
+// expect: tarn: [R1] static_size was given zero bytes, so all blocks would have the same address
 namespace r1_zero_bytes {
 RIGHT(tarn::pool<tarn::static_size<1>> right;)
 WRONG(tarn::pool<tarn::static_size<0>> wrong;)
 }  // namespace r1_zero_bytes
 
-// expect: tarn: [R2] an alignment that is no power of two can't be met
+// expect: tarn: [R2] the alignment isn't a power of two, so no address can have it
 namespace r2_alignment_of_24 {
 RIGHT(tarn::pool<tarn::static_size<48, 16>> right;)
 WRONG(tarn::pool<tarn::static_size<48, 24>> wrong;)
@@ -63,7 +63,7 @@ RIGHT(tarn::pool<tarn::dynamic_size, tarn::buffer_store> right{tarn::dynamic_siz
 WRONG(tarn::pool<tarn::dynamic_size, tarn::static_array_store<8>> wrong{tarn::dynamic_size{48}};)
 }  // namespace r4_array_of_dynamic_size
 
-// expect: tarn: [R5] no_growth<> without a number was combined with a store that has no end
+// expect: tarn: [R5] no_growth<> without a number was combined with an unbounded store, so the size of its one chunk is unknown
 namespace r5_no_growth_without_number {
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::no_growth<1000>> right;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::no_growth<>> wrong;)
@@ -75,26 +75,26 @@ RIGHT(tarn::pool<tarn::static_size<8>, tarn::lifo_reuse<>> right;)
 WRONG(tarn::pool<tarn::static_size<8>, tarn::batch_reuse<>> wrong;)
 }  // namespace r6_batches_of_small_blocks
 
-// expect: tarn: [R7] the block, or the first chunk of them, is larger than an address space
+// expect: tarn: [R7] the block, or the first chunk, is larger than the address space allows
 namespace r7_block_beyond_address_space {
 RIGHT(tarn::pool<tarn::static_size<(std::size_t{1} << 30)>> right;)
 WRONG(tarn::pool<tarn::static_size<static_cast<std::size_t>(-1), 1>> wrong;)
 }  // namespace r7_block_beyond_address_space
 
-// expect: tarn: [R7] the block, or the first chunk of them, is larger than an address space
+// expect: tarn: [R7] the block, or the first chunk, is larger than the address space allows
 // The product of the two numbers doesn't fit.
 namespace r7_chunk_beyond_address_space {
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::fixed_growth<(1u << 20)>> right;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::fixed_growth<(std::size_t{1} << 60)>> wrong;)
 }  // namespace r7_chunk_beyond_address_space
 
-// expect: tarn: [R8] a retention policy that returns empty chunks was combined with a reuse policy that can't see them
+// expect: tarn: [R8] a retention policy that returns empty chunks was combined with a reuse policy that can't detect them, such
 namespace r8_return_empty_chunks_of_batches {
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::page_local_reuse<>, tarn::return_empty_chunks<>> right;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::batch_reuse<>, tarn::return_empty_chunks<>> wrong;)
 }  // namespace r8_return_empty_chunks_of_batches
 
-// expect: tarn: [R12] wait_for_block was combined with a locking policy under which no other thread can give a block back
+// expect: tarn: [R12] wait_for_block was combined with a locking policy under which no other thread can free a block for the
 // The same mistake in several products is said once, and nothing else is.
 namespace r12_in_several_products {
 RIGHT(using locking = tarn::mutex_locking<>;)
@@ -110,7 +110,7 @@ void use() {
 }
 }  // namespace r12_in_several_products
 
-// expect: tarn: [R8] a retention policy that returns empty chunks was combined with a reuse policy that can't see them
+// expect: tarn: [R8] a retention policy that returns empty chunks was combined with a reuse policy that can't detect them, such
 namespace r8_in_an_allocator_alone {
 RIGHT(tarn::stl_allocator<int, tarn::page_local_reuse<>, tarn::return_empty_chunks<>, tarn::checked> all;)
 WRONG(tarn::stl_allocator<int, tarn::lifo_reuse<>, tarn::return_empty_chunks<>, tarn::checked> all;)
@@ -120,7 +120,7 @@ void use() {
 }
 }  // namespace r8_in_an_allocator_alone
 
-// expect: tarn: [R8] a retention policy that returns empty chunks was combined with a reuse policy that can't see them
+// expect: tarn: [R8] a retention policy that returns empty chunks was combined with a reuse policy that can't detect them, such
 namespace r8_returning_idle_objects {
 struct grid {
   ~grid() {}
@@ -130,13 +130,13 @@ RIGHT(tarn::recycling_pool<grid, tarn::keep_chunks> right; void use() { right.re
 WRONG(tarn::recycling_pool<grid, tarn::return_empty_chunks<>> wrong; void use() { wrong.release(wrong.acquire()); })
 }  // namespace r8_returning_idle_objects
 
-// expect: tarn: [R9] a retention policy that returns chunks was combined with a locking policy whose readers may still look
+// expect: tarn: [R9] a retention policy that returns chunks was combined with a locking policy under which other threads may
 namespace r9_return_empty_chunks_of_lock_free {
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::thread_cached<>, tarn::return_empty_chunks<>> right;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::lock_free, tarn::return_empty_chunks<>> wrong;)
 }  // namespace r9_return_empty_chunks_of_lock_free
 
-// expect: tarn: [R9] a retention policy that returns chunks was combined with a locking policy whose readers may still look
+// expect: tarn: [R9] a retention policy that returns chunks was combined with a locking policy under which other threads may
 namespace r9_returning_under_readers {
 struct eager : tarn::keep_chunks {
   static constexpr tarn::retention_traits traits{.returns_chunks = true};
@@ -166,13 +166,13 @@ void use(std::span<std::byte> bytes) {
 }
 }  // namespace r10_thread_cached_buffer
 
-// expect: tarn: [R11] lock_free was combined with a reuse policy, which would have nothing to do
+// expect: tarn: [R11] lock_free was combined with a reuse policy, but it keeps all free blocks on its own stack
 namespace r11_reuse_for_lock_free {
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::lock_free> right;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::lock_free, tarn::batch_reuse<>> wrong;)
 }  // namespace r11_reuse_for_lock_free
 
-// expect: tarn: [R12] wait_for_block was combined with a locking policy under which no other thread can give a block back
+// expect: tarn: [R12] wait_for_block was combined with a locking policy under which no other thread can free a block for the
 namespace r12_waiting_beside_magazines {
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::mutex_locking<>, tarn::wait_for_block<>> right;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::thread_cached<>, tarn::wait_for_block<>> wrong;)
@@ -184,40 +184,40 @@ RIGHT(tarn::pool<tarn::static_size<64>, tarn::heap_store, tarn::reclaim_and_retr
 WRONG(tarn::pool<tarn::static_size<64>, tarn::static_array_store<8>, tarn::reclaim_and_retry<>> wrong;)
 }  // namespace r13_reclaiming_for_an_array
 
-// expect: tarn: [R14] deferred_checking was combined with a reuse policy that has no bitmap to look a block up in
+// expect: tarn: [R14] deferred_checking was combined with a reuse policy without a bitmap of the free blocks, which it checks
 namespace r14_deferred_checking_of_idle_objects {
 RIGHT(tarn::recycling_pool<grid, tarn::hardened> right; void use() { right.release(right.acquire()); })
 WRONG(tarn::recycling_pool<grid, tarn::deferred_checking> wrong; void use() { wrong.release(wrong.acquire()); })
 }  // namespace r14_deferred_checking_of_idle_objects
 
-// expect: tarn: [R14] deferred_checking was combined with a reuse policy that has no bitmap to look a block up in
+// expect: tarn: [R14] deferred_checking was combined with a reuse policy without a bitmap of the free blocks, which it checks
 namespace r14_deferred_checking_of_batches {
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::deferred_checking> right;
       tarn::pool<tarn::static_size<64>, tarn::deferred_checking, tarn::page_local_reuse<4096>> right_too;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::deferred_checking, tarn::batch_reuse<>> wrong;)
 }  // namespace r14_deferred_checking_of_batches
 
-// expect: tarn: [R15] a retention policy that returns pages was combined with a store whose pages can't go one by one
+// expect: tarn: [R15] a retention policy that returns pages was combined with a store whose pages can't be returned one by one
 namespace r15_pages_of_the_heap {
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::page_store<>, tarn::return_empty_pages<>> right;
       tarn::pool<tarn::static_size<64>, tarn::page_store<tarn::guard_pages>, tarn::return_empty_pages<50>> guarded;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::return_empty_pages<>> wrong;)
 }  // namespace r15_pages_of_the_heap
 
-// expect: tarn: [R15] a retention policy that returns pages was combined with a store whose pages can't go one by one
+// expect: tarn: [R15] a retention policy that returns pages was combined with a store whose pages can't be returned one by one
 namespace r15_pages_of_many_sizes {
 RIGHT(tarn::size_class_pool<tarn::page_store<>, tarn::return_empty_chunks<>> right;)
 WRONG(tarn::size_class_pool<tarn::page_store<>, tarn::return_empty_pages<>> wrong;)
 }  // namespace r15_pages_of_many_sizes
 
-// expect: tarn: [R16] lock_free was combined with growth that may go past 65,535 blocks
+// expect: tarn: [R16] lock_free was combined with growth that may exceed 65,535 blocks, but with this target's 32-bit
 namespace r16_growth_without_end {
 RIGHT(tarn::pool<tarn::static_size<64>, narrow_lock_free, tarn::fixed_growth<100, 65'535>> right;)
 WRONG(tarn::pool<tarn::static_size<64>, narrow_lock_free> wrong;)
 }  // namespace r16_growth_without_end
 
-// expect: tarn: [R17] switchable_checking was combined with a pool without a name, so that nobody could switch its checks on;
-// expect: add the policy named, or write hardened, which always checks
+// expect: tarn: [R17] switchable_checking was combined with a pool without a name, but checks are switched on by name
+// expect: add the policy named, or use hardened, which always checks
 namespace r17_checks_without_a_name {
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::switchable_checking, tarn::named<"orders">> right;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::switchable_checking> wrong;)

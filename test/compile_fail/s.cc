@@ -23,7 +23,7 @@ tarn::pool<tarn::size_of<Order>> wrong;
 }  // namespace s2_size_of_incomplete
 
 // expect: tarn: [S3] geometric_classes
-// expect: whose largest is no class
+// expect: or a largest that isn't a class
 namespace s3_largest_is_no_class {
 RIGHT(tarn::size_class_pool<tarn::geometric_classes<16, 1024>> right;
       void use() { right.deallocate(right.allocate(40, 8), 40, 8); })
@@ -31,7 +31,7 @@ WRONG(tarn::size_class_pool<tarn::geometric_classes<16, 1000>> wrong;
       void use() { wrong.deallocate(wrong.allocate(40, 8), 40, 8); })
 }  // namespace s3_largest_is_no_class
 
-// expect: tarn: [S4] listed_classes whose sizes don't ascend, or that lists none, or a size of zero
+// expect: tarn: [S4] listed_classes was given no sizes, a size of zero, or sizes that don't ascend
 namespace s4_listed_twice {
 RIGHT(tarn::size_class_pool<tarn::listed_classes<24, 64>> right; void use() { right.deallocate(right.allocate(40, 8), 40, 8); })
 WRONG(tarn::size_class_pool<tarn::listed_classes<24, 24, 64>> wrong;

@@ -1,13 +1,13 @@
 // T: parameters of stores.
 #include "tarn/allocator/pool.h"
 
-// expect: tarn: [T1] static_array_store<0>: an array of no blocks
+// expect: tarn: [T1] static_array_store<0> was given, but the array needs blocks
 namespace t1_array_of_no_blocks {
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::static_array_store<1>> right;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::static_array_store<0>> wrong;)
 }  // namespace t1_array_of_no_blocks
 
-// expect: tarn: [T2] page_store was given an option that it doesn't know, or one of them twice
+// expect: tarn: [T2] page_store was given an unknown option, or one option twice
 namespace t2_unknown_page_option {
 struct large_pages {};
 
@@ -19,7 +19,7 @@ tarn::pool<tarn::static_size<64>, tarn::page_store<tarn::guard_pages, large_page
 #endif
 }  // namespace t2_unknown_page_option
 
-// expect: tarn: [T3] budgeted was given something that is no store
+// expect: tarn: [T3] budgeted was given something that isn't a store
 namespace t3_budget_of_a_type {
 RIGHT(tarn::memory_budget budget(1000);
       tarn::pool<tarn::static_size<64>, tarn::budgeted<tarn::heap_store>> right{tarn::budgeted<tarn::heap_store>{budget}};)

@@ -13,7 +13,7 @@ WRONG(static constexpr tarn::checking_traits traits{.refusess = true};)
 };
 }  // namespace traits_mistyped
 
-// expect: tarn: [P4] this store policy lacks something that the pool uses
+// expect: tarn: [P4] this store policy lacks a member that the pool uses
 // It has an end() that nobody would call.
 namespace traits_member_not_said {
 template <bool Says>
@@ -30,7 +30,7 @@ RIGHT(tarn::pool<tarn::static_size<64>, closing_store<true>> right;)
 WRONG(tarn::pool<tarn::static_size<64>, closing_store<false>> wrong;)
 }  // namespace traits_member_not_said
 
-// expect: tarn: [P9] this statistics policy lacks something that the pool uses
+// expect: tarn: [P9] this statistics policy lacks a member that the pool uses
 // It is another axis' object.
 namespace traits_of_another_axis {
 struct confused : tarn::no_statistics {

@@ -5,13 +5,13 @@
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/registry.h"
 
-// expect: tarn: [Y2] thread_cached was named, but this target has no threads
+// expect: tarn: [Y2] thread_cached was used, but this target has no threads, or no thread-local variables, which it needs
 namespace y2_thread_cached {
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::no_locking> right;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::thread_cached<>> wrong;)
 }  // namespace y2_thread_cached
 
-// expect: tarn: [Y3] one of tarn's mutexes was named, but this target has no threads
+// expect: tarn: [Y3] one of tarn's mutexes was used, but this target has no threads, and the mutex doesn't stop interrupts
 namespace y3_mutex {
 struct mutex_of_user {
   void lock() {}
@@ -21,19 +21,19 @@ RIGHT(tarn::pool<tarn::static_size<64>, tarn::mutex_locking<mutex_of_user>> righ
 WRONG(tarn::pool<tarn::static_size<64>, tarn::mutex_locking<>> wrong;)
 }  // namespace y3_mutex
 
-// expect: tarn: [Y5] page_store was named, but this target has no pages of memory
+// expect: tarn: [Y5] page_store was used, but this target has no system that provides pages of memory
 namespace y5_page_store {
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::heap_store> right;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::page_store<>> wrong;)
 }  // namespace y5_page_store
 
-// expect: tarn: [Y6] wait_for_block was named, but this target has no threads
+// expect: tarn: [Y6] wait_for_block was used, but this target has no other thread that could free a block, or no clock
 namespace y6_wait_for_block {
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::no_growth<4>, tarn::report_exhaustion> right;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::no_growth<4>, tarn::wait_for_block<>> wrong;)
 }  // namespace y6_wait_for_block
 
-// expect: tarn: [Y7] sampled_guard_pages was named, but this target has no pages of memory
+// expect: tarn: [Y7] sampled_guard_pages was used, but this target has no pages of memory
 namespace y7_sampled_guard_pages {
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::hardened> right;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::sampled_guard_pages<>> wrong;)
@@ -45,7 +45,7 @@ RIGHT(std::string right() { return tarn::to_json(tarn::snapshot()); })
 WRONG(auto wrong = tarn::observe("/run/service.sock");)
 }  // namespace y11_observe
 
-// expect: tarn: [Y12] observing_thread was named, but this target has no std::thread to run it, or no sockets
+// expect: tarn: [Y12] observing_thread was used, but this target has no std::thread to run it, or no sockets
 namespace y12_observing_thread {
 RIGHT(std::string right() { return tarn::to_json(tarn::snapshot()); })
 WRONG(tarn::observing_thread wrong("/run/service.sock");)

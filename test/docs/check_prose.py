@@ -107,7 +107,7 @@ def comments(lines):
         found = re.match(r"\s*//[/!]?<?( ?)(.*)$", line)
         text = found[2] if found else ""
         is_code = re.match(r"\s{2,}\S|namespace|\}|----", text) or re.search(r"[;{}]\s*(?://.*)?$", text)
-        parameter = re.match(r"\s*\\t?(?:param|return)", text)
+        parameter = re.match(r"\s*(?:\\t?(?:param|return)|(?:decides|costs|conflicts|use when) {2})", text)
         if buffer and (not text.strip() or is_code or parameter):
             yield start, "text", " ".join(buffer)
             buffer = []

@@ -55,31 +55,31 @@ const struct {
        k.kind = write_after_free; block(k, 0xa0, 0); k.freed = 3, k.freed_by = 1;
        k.offset = 5, k.damaged = 1, k.value = 0x44;
      }},
-    {"tarn: wrong size: pool \"orders\" <64 bytes>@0x10 block 0xa0: given back as 96 bytes; is the destructor of a "
+    {"tarn: wrong size: pool \"orders\" <64 bytes>@0x10 block 0xa0: freed as 96 bytes; is the destructor of a "
      "base class not virtual?",
      [](misuse& k) { k.kind = wrong_size; k.address = at(0xa0); k.size = 96; }},
-    {"tarn: wrong size: pool \"orders\" <64 bytes>@0x10 block 0xa0: given back as 64 bytes aligned to 128; is the "
+    {"tarn: wrong size: pool \"orders\" <64 bytes>@0x10 block 0xa0: freed as 64 bytes aligned to 128; is the "
      "destructor of a base class not virtual?",
      [](misuse& k) { k.kind = wrong_size; k.address = at(0xa0); k.size = 64, k.alignment = 128; }},
     {"tarn: wrong thread: pool \"orders\" <64 bytes>@0x10: owner thread 1, called by thread 2",
      [](misuse& k) { k.kind = wrong_thread; k.owner = 1, k.thread = 2; }},
     {"tarn: leak: pool \"orders\" <64 bytes>@0x10: 2 blocks, 128 bytes: 0xa0 0xb0; the first, allocated seq 4 thread 1",
      [](misuse& k) { k.kind = leak; k.leaked = 2, k.leaks = two; k.allocated = 4, k.allocated_by = 1; }},
-    {"tarn: pool that has ended: pool \"orders\" <64 bytes>@0x10 block 0xa0",
+    {"tarn: destroyed pool: pool \"orders\" <64 bytes>@0x10 block 0xa0",
      [](misuse& k) { k.kind = ended_pool; k.address = at(0xa0); }},
     {"tarn: leak: pool \"orders\" <64 bytes>@0x10: 3 blocks, 192 bytes",
      [](misuse& k) { k.kind = leak; k.leaked = 3; }},
     {"tarn: corrupt free list: pool \"orders\" <64 bytes>@0x10 block 0xd0",
      [](misuse& k) { k.kind = corrupt_free_list; k.address = at(0xd0); }},
-    {"tarn: broken store: pool \"orders\" <64 bytes>@0x10: it gave 4100 bytes at 0xe4, which are not aligned to 64",
+    {"tarn: broken store: pool \"orders\" <64 bytes>@0x10: the store returned 4100 bytes at 0xe4, which are not aligned to 64",
      [](misuse& k) { k.kind = broken_store; k.address = at(0xe4); k.size = 4100, k.alignment = 64; }},
     {"tarn: array delete: pool \"tarn::test::Order\" <64 bytes>@0x10 block 0xa0: it is one object; write delete, "
      "without []",
      [](misuse& k) { k.kind = array_delete; k.address = at(0xa0); k.pool_name = "tarn::test::Order"; }},
-    {"tarn: reentry: pool \"orders\" <64 bytes>@0x10: thread 1 is in a call of it already; a signal handler, or the "
-     "pool's own store, uses it",
+    {"tarn: reentry: pool \"orders\" <64 bytes>@0x10: thread 1 is already in a call of it; a signal handler or the "
+     "pool's own store called it",
      [](misuse& k) { k.kind = reentry; k.thread = 1; }},
-    {"tarn: page fault: pool \"orders\" <64 bytes>@0x10 block 0xa0: access at +8, after it was given back, allocated "
+    {"tarn: page fault: pool \"orders\" <64 bytes>@0x10 block 0xa0: access at +8, after it was freed, allocated "
      "seq 1 thread 1; freed seq 2 thread 1",
      [](misuse& k) {
        k.kind = page_fault; k.address = k.block = at(0xa0); k.offset = 8;
@@ -95,8 +95,8 @@ const struct {
        k.kind = leak; k.leaked = 1, k.leaks = {two.data(), 1}; k.allocated = k.allocated_by = 1;
        k.file = "orders.cc", k.line = 34;
      }},
-    {"tarn: corrupt chunk: pool \"orders\" <64 bytes>@0x10: somebody wrote in front of its record at 0xa0; did the "
-     "block before it overflow?",
+    {"tarn: corrupt chunk: pool \"orders\" <64 bytes>@0x10: bytes in front of its record at 0xa0 were overwritten; "
+     "did the block before it overflow?",
      [](misuse& k) { k.kind = corrupt_chunk; k.address = at(0xa0); }},
 };
 

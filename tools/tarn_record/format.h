@@ -1,4 +1,4 @@
-// A log of tools/tarn-record: what a process called of malloc and of the C++ operators. Version 1. reader.h reads it.
+// A log of tools/tarn-record: a process's calls of malloc and of the C++ operators. Version 1. reader.h reads it.
 //
 // All numbers are unsigned, in the byte order of the machine that wrote them. The file is written through a shared mapping, in
 // blocks with a header, so that it can be read after a crash of the program, up to the call before.
@@ -12,21 +12,21 @@
 // follow:
 //
 //   operation | flags
-//   time         ticks of the clock since the last call of the block (since `first_ticks` for the first): before the call for
-//                one that frees, after it for one that allocates. So whoever gets a freed block is later than who freed it
+//   time         ticks of the clock since the last call of the block (since `first_ticks` for the first): before a call that
+//                frees, after a call that allocates. So the allocation of a freed block is always later than the free
 //   alignment    with has_alignment: its binary logarithm
-//   size         bytes asked for: of calls that allocate, and with has_size
+//   size         bytes requested: of calls that allocate, and with has_size
 //   address      of the block, as below; null: there was no memory. Not of calls that free null, which aren't logged
 //   old, took    realloc and reallocarray only: the block given, as below, and the ticks that the call took up to `time`: the
 //                old block was freed within these
 //
-// An address is 0 for null, otherwise 1 + its distance from the last one of the block that wasn't null (from 0 for the first):
-// twice the eighths of the distance, or, where that is no multiple of 8, twice the distance plus 1. A signed number n is 2n,
-// a negative one -2n - 1. `is_thread` is no call: the next calls are those of the thread whose number follows its time, and
-// distances begin anew.
+// An address is 0 for null, otherwise 1 + its distance from the last one of the block that wasn't null (from 0 for the first).
+// The distance is stored as twice its eighths or, if it isn't a multiple of 8, as twice the distance plus 1. A signed number n
+// is 2n, a negative one -2n - 1. `is_thread` isn't a call: the next calls are those of the thread whose number follows its
+// time, and distances restart.
 //
-// Left for later versions of a block, without another version of the file: `coding` for compressed blocks; the flag has_stack,
-// behind which a number follows the time; kinds of blocks that say what the numbers are.
+// Reserved for later versions of a block, without a new version of the file: `coding` for compressed blocks; the flag
+// has_stack, with which a number follows the time; kinds of blocks that explain these numbers.
 #ifndef TARN_TOOLS_TARN_RECORD_FORMAT_H_
 #define TARN_TOOLS_TARN_RECORD_FORMAT_H_
 
@@ -53,7 +53,7 @@ struct file_header {
   clock_kind clock;
   std::uint32_t process;
   std::uint32_t parent;
-  std::uint32_t is_fork;  // 1: blocks that it got before the fork are in the parent's log
+  std::uint32_t is_fork;  // 1: blocks allocated before the fork are in the parent's log
   ending ended;
   stop stopped;  // full: the log has `most_bytes`; error: the file could not grow
   std::uint32_t error;  // errno of that

@@ -27,7 +27,8 @@
 
 namespace tarn_record {
 
-/// realloc comes twice: as the old block ends (`begins`), and with its result. Between, other threads may get the old block.
+/// realloc appears twice: when the old block is freed (`begins`), and with its result. In between, other threads may get the
+/// old block.
 struct call {
   operation what = operation::none;
   bool begins = false;
@@ -46,7 +47,7 @@ class block_calls {
   block_calls(const block_header& header, const char* data, const char* end)
       : header_(header), at_(data), end_(end), thread_(header.thread), ticks_(header.first_ticks) {}
 
-  /// Reads a call into `next`. False: there is none, or what is there is none.
+  /// Reads a call into `next`. False: there is none, or it isn't valid.
   bool advance() {
     if (next.begins) {
       next.begins = false;
@@ -126,7 +127,7 @@ class log {
     if (data_ != nullptr) ::munmap(const_cast<char*>(data_), bytes_);
   }
 
-  /// False where that is no log; notes() has one line then.
+  /// False if that isn't a log; notes() then has one line.
   bool open(const char* path) {
     if (!map(path)) return false;
     if (bytes_ < sizeof(magic) || std::memcmp(data_, magic, sizeof(magic)) != 0) return refuse("no log of tarn-record");
@@ -146,7 +147,7 @@ class log {
   /// The next call of all threads; false at the end.
   bool next(call& to) {
     while (!streams_.empty() || later_ != blocks_.size()) {
-      // Blocks lie in the order in which they were begun: none that is behind has earlier calls.
+      // Blocks are in the order in which they were begun, so no later block has earlier calls.
       if (later_ != blocks_.size() && (streams_.empty() || header_at(blocks_[later_]).first_ticks <= streams_.top().first)) {
         begin_block(blocks_[later_++]);
         continue;
@@ -222,7 +223,7 @@ class log {
     std::uint32_t expected = 0;
     for (std::size_t at = header_.header_bytes; at < bytes_;) {
       if (!is_block(at)) {
-        if (is_zero(at)) return;  // was about to be begun
+        if (is_zero(at)) return;  // it wasn't begun yet
         const std::size_t from = at;
         while (at < bytes_ && !is_block(at)) at += 64;
         say("damaged: no block at byte " + std::to_string(from) + ", " + std::to_string(std::min(at, bytes_) - from) +
@@ -270,7 +271,7 @@ class log {
     push(all_.back().get());
   }
 
-  /// Where the calls of a block are over, says whether some are missing.
+  /// Notes whether calls are missing when those of a block are over.
   void push(block_calls* from) {
     if (from->advance()) return streams_.push({from->next.ticks, from});
     const std::string read = std::to_string(from->count) + " calls of block " + std::to_string(from->header().number);

@@ -74,7 +74,7 @@ template <class Locking>
 using owner_store_mutex =
     std::conditional_t<Locking::traits.one_thread, no_mutex, fork_store_mutex_as<fork_member_in<Locking>>>;
 
-/// The locking policy of an owner that has a destructor, and starts zero: an array of blocks lies in it.
+/// The locking policy of an owner that has a destructor, and starts zero: it contains an array of blocks.
 template <class Locking>
 struct locking_of_array : Locking {
   static constexpr bool holds_array = true;
@@ -208,7 +208,7 @@ class owner_stores {
     if constexpr (has_second && Exhaustion::traits.tells_later) second_.tell();
   }
 
-  /// The owner ends.
+  /// The owner is destroyed.
   void release_all() noexcept {
     {
       const at_stores held(mutex_);
@@ -269,7 +269,7 @@ class owner_stores {
 //   store_of_owner   the store policy: chunks come from the owner
 //   second_of_owner  the exhaustion policy, where the owner has a second store
 //
-// A pool that lies in its owner is told later whom it belongs to, with belong_to().
+// A pool inside its owner gets the owner's address later, with belong_to().
 
 /// The machinery of store_of_owner.
 template <class Owner>
@@ -514,7 +514,7 @@ struct tells_errno {
 // The spans of memory that are in use, for checking policies: any address may be looked up, and only the owner's own memory is
 // read.
 
-/// What the record of a span has, as chunk_tree calls it. It lies where its owner puts it.
+/// What the record of a span has, as chunk_tree calls it. Its owner decides where it is stored.
 template <class Record>
 struct known_span {
   static constexpr bool is_guarded = false;
@@ -545,7 +545,7 @@ class known_spans {
     tree_.take_out(*r, {});
     return r;
   }
-  /// Calls visit(record) for the span that the address lies in. Returns whether there is one.
+  /// Calls visit(record) for the span that contains the address. Returns whether there is one.
   template <class Visit>
   bool find(const void* address, Visit visit) const noexcept {
     const held lock(mutex_);
@@ -559,7 +559,7 @@ class known_spans {
     const held lock(mutex_);
     if (const Record* const r = tree_.after(address)) visit(*r);
   }
-  /// The owner ends: nothing is known any more.
+  /// The owner is destroyed: nothing is known any more.
   void leave() noexcept {
     tree_ = {};
     mutex_.leave();
@@ -574,7 +574,8 @@ class known_spans {
   mutable owner_mutex<Locking> mutex_;
 };
 
-/// Whether granules lie a multiple of their size apart, wherever the first is: the only region is the array or the buffer.
+/// Whether granules are a multiple of their size apart, wherever the first is, because the only region is the array or the
+/// buffer.
 template <class Store, class Exhaustion>
 inline constexpr bool in_one_region = Store::traits.bounded && !Exhaustion::traits.has_second();
 
@@ -618,7 +619,7 @@ class direct_chunks : public owner_stores<Store, Exhaustion, Locking> {
 
 /// \tparam Growth   in granules
 /// \tparam Granule  bytes, a power of two
-/// \tparam Checks   an address that lies in no granule may be looked up, too
+/// \tparam Checks   an address outside all granules may also be looked up
 /// \tparam Identity  void; of granules in a static owner: some_static_pool, or part_of_static
 template <class Store, class Exhaustion, class Locking, class Growth, std::size_t Granule, bool Checks, class Identity>
 class tagged_chunks {
@@ -645,8 +646,9 @@ class tagged_chunks {
     void* whose;  // first, if there is nothing to look up
   };
 
-  // Granules lie a multiple of their size apart, so their first lines would share a set of the first cache, which has 8 or 12
-  // lines: with 26 classes, an unsized pair of mixed sizes takes 5.8 instead of 4.9 ns (Zen 5). An array has no room for it.
+  // Granules are a multiple of their size apart, so their first lines would share a set of the first cache, which has 8 or 12
+  // lines. With 26 classes, an unsized pair of mixed sizes then takes 5.8 instead of 4.9 ns (Zen 5). An array has no room for
+  // it.
   static constexpr std::size_t colours = one_region ? 1 : 8;
 
  public:
@@ -713,7 +715,7 @@ class tagged_chunks {
     if constexpr (granules_tell) inspector::tell(granules_);
   }
 
-  /// Whose chunk the block lies in; null: nobody's, it has no class.
+  /// The owner of the chunk that contains the block; null: none, the block has no class.
   void* owner_of(const void* block) const noexcept {
     if constexpr (Checks) {
       void* whose = nullptr;

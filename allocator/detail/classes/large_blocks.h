@@ -75,16 +75,17 @@ std::size_t report_leaks(const class_owner& owner, const Large& large) noexcept 
   return blocks;
 }
 
-// Regions of large blocks that were freed: a few stay for the next, since a store may take a thousand times as long (a malloc
-// that is asked for 64 KiB of alignment maps pages for each, and unmaps them: 11,600 ns a pair, 20 with this, Zen 5), or give
-// the memory to the system, so that each page is faulted in again: two fifths of the time of sqlite's calls.
+// Regions of large blocks that were freed. A few stay for the next blocks, because a store may take a thousand times as long.
+// (A malloc with an alignment of 64 KiB maps and unmaps pages for each: 11,600 ns a pair, 20 with this, Zen 5.) A store may
+// also return the memory to the system, so that each page is faulted in again: two fifths of the time of sqlite's calls.
 //
 // At most `count` of them, none above `largest` bytes, `most` in all; the oldest goes for a newer one. trim() gives them back,
 // and so does an allocation that the store refused.
 //
-// Where each region costs an alignment, one more than a quarter too large is taken as well, as long as all such blocks in use
-// have at most `most_loose` bytes too many: else, of sizes in random order, every fifth found none. Elsewhere a store is quick
-// with what it doesn't give to the system, and what is kept is in its way: none is loose, and none below `smallest` is kept.
+// If each region costs an alignment, one more than a quarter too large is taken as well, as long as all such blocks in use have
+// at most `most_loose` bytes too many. Otherwise, with sizes in random order, every fifth request found none. Elsewhere a store
+// is quick with what it doesn't give to the system, and what is kept is in its way: none is loose, and none below `smallest` is
+// kept.
 
 /// What the record of a region has for that.
 template <class Record>
@@ -94,14 +95,14 @@ struct kept_region {
   std::size_t loose = 0;  // bytes too many of a block in use, if they are more than a quarter
 };
 
-/// \tparam Record   of a region: a kept_region with `next`, `previous` and bytes(); it lies in the region
+/// \tparam Record   of a region: a kept_region with `next`, `previous` and bytes(); it is in the region
 /// \tparam Aligned  whether each region costs an alignment
 template <class Record, bool Aligned>
 class kept_regions {
  public:
   /// From now on none stays. Precondition: none did.
   void keep_none() noexcept { keeps_none_ = true; }
-  /// Takes out one that has so many bytes, of those that were seen the smallest; null: none has, or it has too many more.
+  /// Takes out one that has that many bytes, the smallest of those that were seen; null: none has, or it has too many more.
   Record* take(std::size_t bytes) noexcept {
     if (bytes < smallest) return nullptr;
     const std::size_t first = bin(bytes);
@@ -321,7 +322,7 @@ class large_blocks {
   {
     return detail::report_leaks(owner, *this);
   }
-  /// The owner ends: what is still in use is reported, unless it is meant, and nobody asks any more.
+  /// The owner is destroyed: reports what is still in use, unless that is intended; report_in_use() no longer includes it.
   void tell_end(const class_owner& owner, bool reports) const noexcept {
     if (reports) detail::report_leaks(owner, *this);
     asked_.leave();

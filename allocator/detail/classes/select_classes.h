@@ -47,13 +47,13 @@ struct class_complaint {
   static_assert(differs(Verdict, class_verdict::two_sizes), "tarn: [C2] two policies were given for the axis size; keep one");
   static_assert(
       differs(Verdict, class_verdict::one_size),
-      "tarn: [C11] a policy of one block size was given to something that serves many sizes; write geometric_classes<>, "
-      "listed_classes<...> or nothing, or use pool<...>");
+      "tarn: [C11] a policy of one block size was given to a pool of many sizes; write geometric_classes<>, "
+      "listed_classes<...> or no size policy, or use pool<...>");
   static_assert(
       differs(Verdict, class_verdict::sampled),
       "tarn: [C15] sampled_guard_pages was combined with blocks that are freed by address alone (xallocator, or a bounded "
-      "store), "
-      "but a sampled block doesn't lie where its address tells its class; use hardened, or size_class_pool over heap_store");
+      "store), but the address of a sampled block doesn't identify its size class; use hardened, or size_class_pool over "
+      "heap_store");
 };
 
 /// The policies without those of the size axis.
@@ -100,7 +100,7 @@ struct class_composition<Classes, Granule,
     using chunks = typename decltype(chunks_of<tagged>())::type;
     using growth = std::conditional_t<tagged, whole_region, Growth>;
     using kept = kept_policies<Exhaustion, chunks, for_malloc, Checking, Locking, growth, Reuse, Retention, Statistics, Name>;
-    /// A policy that hears of each block hears of those that reset() frees: a walk finds them.
+    /// A policy that is notified of each block is also notified of those that reset() frees, which a walk finds.
     static constexpr bool is_walked = hears_each_free<Retention, typename kept::exhaustion, Checking, Statistics>;
     using size = std::conditional_t<is_walked, walked_dynamic_size, dynamic_size>;
     using class_pool = basic_pool<size, Locking, growth, store_of_owner<chunks>, Reuse, Retention,
@@ -236,7 +236,7 @@ constexpr auto choose_static_classes() noexcept {
   else return std::type_identity<rejected_body<rejected<static_complaint<verdict>>>>{};
 }
 
-/// Where the array lies of one that has it.
+/// The place of the array, if there is one.
 template <class Tag, class Classes>
 struct values_of_static_classes : values_of_tag<Tag> {
   template <class Array>

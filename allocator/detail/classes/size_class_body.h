@@ -132,10 +132,10 @@ class class_lookup {
   }
 };
 
-// Where the pools of the classes lie: in the store's memory, so that the owner stays small, or in the owner, if the store's
+// Where the pools of the classes are: in the store's memory, so that the owner stays small, or in the owner, if the store's
 // memory comes in granules.
 
-/// The pool of a class, and the memory in which it lies.
+/// The pool of a class, and the memory that contains it.
 template <class Pool>
 struct class_member {
   template <class... Given>
@@ -144,7 +144,7 @@ struct class_member {
   owned place;
 };
 
-/// \tparam Inside  whether they lie in the owner
+/// \tparam Inside  whether they are in the owner
 template <class Member, std::size_t Count, bool Inside>
 struct class_places {
   template <class Stores>
@@ -173,7 +173,7 @@ struct class_places<Member, Count, true> {
 
 // The pools of the classes, each made when it is first needed.
 
-/// \tparam Kept  the policies of the classes' pools that are made from values: kept_policies
+/// \tparam Kept  the policies of the classes' pools that are constructed from values: kept_policies
 template <class Classes, class Pool, class Chunks, class Locking, class Kept>
 class class_members {
   using member = class_member<Pool>;
@@ -247,7 +247,7 @@ class class_members {
   TARN_NO_UNIQUE_ADDRESS class_places<member, Classes::count, Chunks::tagged> places_;
 };
 
-/// \tparam Kept  the policies of the classes' pools that are made from values: kept_policies
+/// \tparam Kept  the policies of the classes' pools that are constructed from values: kept_policies
 template <class Classes, class Pool, class Chunks, class Locking, class Kept>
 class size_class_body {
   using lookup = class_lookup<Classes>;
@@ -270,8 +270,8 @@ class size_class_body {
 
 #if TARN_EXCEPTIONS
   /// Returns at least `bytes` bytes (one if `bytes` is 0), aligned to `alignment`, a power of two.
-  /// Throws: std::bad_alloc if the store gives no memory; nothing has changed then.
-  [[nodiscard("tarn: a block that nobody holds is leaked")]] void* allocate(std::size_t bytes,
+  /// Throws: std::bad_alloc if the store has no memory; nothing has then changed.
+  [[nodiscard("tarn: a discarded block is leaked")]] void* allocate(std::size_t bytes,
                                                                             std::size_t alignment = default_alignment) {
     if (member* const m = ready(bytes, alignment)) [[likely]]
       return m->pool.allocate();
@@ -280,14 +280,14 @@ class size_class_body {
 #endif
 
   /// Like allocate(), but returns null if the store gives no memory. Never waits for a block.
-  [[nodiscard("tarn: a block that nobody holds is leaked")]] void* try_allocate(
+  [[nodiscard("tarn: a discarded block is leaked")]] void* try_allocate(
       std::size_t bytes, std::size_t alignment = default_alignment) noexcept {
     if (member* const m = ready(bytes, alignment)) [[likely]]
       return m->pool.try_allocate();
     return allocate_slow(bytes, alignment, limit_of_try());
   }
   /// Like allocate(), but returns null where that throws.
-  [[nodiscard("tarn: a block that nobody holds is leaked")]] void* allocate_or_null(
+  [[nodiscard("tarn: a discarded block is leaked")]] void* allocate_or_null(
       std::size_t bytes, std::size_t alignment = default_alignment) noexcept {
     if constexpr (waits) return allocate_for(bytes, alignment, waits_as_usual());
     else return try_allocate(bytes, alignment);
@@ -295,7 +295,7 @@ class size_class_body {
   /// Like allocate(), but waits for a block of its class for at most `timeout`, as a pool's allocate_within(), and returns null
   /// when the time is over. A large block, which gets its own region, never waits.
   template <time_span Duration>
-  [[nodiscard("tarn: a block that nobody holds is leaked")]] void* allocate_within(
+  [[nodiscard("tarn: a discarded block is leaked")]] void* allocate_within(
       const Duration& timeout, std::size_t bytes, std::size_t alignment = default_alignment) noexcept
     requires(waits)
   {
@@ -396,8 +396,8 @@ class size_class_body {
     drop_all();
   }
   /// Frees all blocks at once, also those in use, and keeps the chunks for the next. Precondition: no other thread uses the
-  /// pool, and nobody uses a block again that came before. O(chunks + large blocks in use); O(blocks) with a policy that hears
-  /// of each or gives chunks back.
+  /// pool, and no block allocated before is used again. O(chunks + large blocks in use); O(blocks) with a policy that is
+  /// notified of each or returns chunks.
   void reset() noexcept {
     large_.deallocate_all(chunks_);
     each_pool([](std::size_t, Pool& p) {
@@ -406,7 +406,7 @@ class size_class_body {
       else detail::forget_blocks_in_use(inspector::state_of(p));
     });
   }
-  /// As release() at the owner's end, of which checking policies are told, and of blocks that are still in use.
+  /// As release(), in the owner's destructor: checking policies are notified of it, and of blocks that are still in use.
   void end() noexcept {
     chunks_.be_left_alone();
     if constexpr (checks) large_.tell_end(as_owner(), !inspector::may_end_in_use<Pool>());
@@ -414,7 +414,7 @@ class size_class_body {
     ended_ = true;
     if constexpr (checks) detail::keep_stores(this);  // so that a later call finds that it has ended
   }
-  /// Gives the wholly free chunks of every class back to the store, what a class without any keeps, and freed large blocks that
+  /// Returns to the store the empty chunks of every class, what a class without chunks keeps, and freed large blocks that
   /// stayed. Returns all bytes.
   std::size_t trim() noexcept
     requires(Locking::traits.may_return_chunks)
@@ -427,7 +427,7 @@ class size_class_body {
   }
 
   /// As a pool's maintain(), for each class that has chunks, until one is left unfinished; and for the granules that classes
-  /// share where blocks are freed by address, whose number the growth policy names then. Returns the last answer but `done`.
+  /// share if blocks are freed by address; the growth policy then counts granules. Returns the last answer but `done`.
   template <class... Until>
   maintained maintain(const Until&... until) noexcept
     requires(requires(Pool& p) { p.maintain(until...); } || requires(Chunks& all) { all.maintain(until...); })

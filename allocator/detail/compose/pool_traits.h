@@ -1,5 +1,5 @@
 // The one template parameter of every policy's machinery: the ten policies of a pool and what follows from several of them. It
-// is one parameter, so that a new axis changes no signature.
+// is one parameter, so a new axis changes no signature.
 #ifndef TARN_ALLOCATOR_DETAIL_COMPOSE_POOL_TRAITS_H_
 #define TARN_ALLOCATOR_DETAIL_COMPOSE_POOL_TRAITS_H_
 
@@ -42,7 +42,7 @@ class checked_array;
 template <class Store, class Growth>
 concept grows_as_implied = std::is_same_v<typename Store::implies, Growth>;
 
-/// Whether a store has what it gives from the start, and so runs no code of the program. One that derives it may.
+/// Whether a store has its memory from the start, so that it runs no code of the program. A derived store may.
 template <class Store>
 inline constexpr bool calls_nobody = false;
 template <>
@@ -50,7 +50,7 @@ inline constexpr bool calls_nobody<buffer_store> = true;
 template <std::size_t Blocks>
 inline constexpr bool calls_nobody<static_array_store<Blocks>> = true;
 
-/// The growth policy that says how many blocks a chunk in a buffer has: the pool's, or that of the second store.
+/// The growth policy that decides how many blocks a chunk in a buffer has: the pool's, or that of the second store.
 template <class Exhaustion, class Growth, bool StoreIsABuffer>
 struct growth_in_a_buffer {
   using type = Growth;
@@ -67,21 +67,22 @@ inline constexpr bool has_array =
     (Store::traits.bounded && Store::traits.sized_by_geometry) ||
     (Exhaustion::traits.has_second() && Exhaustion::traits.store_is_bounded && Exhaustion::traits.store_is_sized_by_geometry);
 
-/// Whether a policy must hear of each block, or chunk, when all blocks become free at once.
+/// Whether a policy must be notified of each block, or chunk, when all blocks become free together.
 template <class Retention, class Exhaustion, class Checking, class Statistics>
 inline constexpr bool hears_each_free =
     Checking::traits.refuses || Checking::traits.switches || Checking::traits.samples || Exhaustion::traits.hears_frees ||
     Retention::traits.returns_chunks ||
     (Statistics::traits.hears_blocks && !Statistics::traits.hears_release && !Statistics::traits.hears_events);
 
-/// Whether a walk may have bits for the store's array on the stack: at most 4 KiB.
+/// Whether a walk may keep bits for the store's array on the stack: at most 4 KiB.
 template <class Store>
 inline constexpr bool few_blocks = [] {
   if constexpr (requires { Store::blocks; }) return Store::blocks <= 32 * 1024;
   else return true;
 }();
 
-/// Whether something in a new static pool is not zero: its library's address, as no destructor tells that it ends, or a name.
+/// Whether something in a new static pool isn't zero: its library's address (because no destructor reports that it is
+/// unloaded), or a name.
 template <class Locking, class Checking, class Name>
 inline constexpr bool static_has_values =
     Name::traits.is_listed || Checking::traits.has_name || Checking::traits.tells_in_use ||
@@ -90,10 +91,10 @@ inline constexpr bool static_has_values =
 
 /// The identity of static pools whose locking policy doesn't need their tag: they share code.
 struct some_static_pool {};
-/// That of a pool which lies in a static owner that has values.
+/// That of a pool inside a static owner that has values.
 struct part_of_static {};
 
-/// \tparam Identity  void: the pool is an object; else some_static_pool, or the tag if the locking policy needs it
+/// \tparam Identity  void: the pool is an object; otherwise some_static_pool, or the tag if the locking policy needs it
 /// \tparam Name      unnamed, or listed: which name it is makes no difference
 template <class Identity, class Size, class Locking, class Growth, class Store, class Reuse, class Retention,
           class Exhaustion, class Checking, class Statistics, class Name>
@@ -111,8 +112,8 @@ struct pool_traits {
   using statistics = Statistics;
   using name = Name;
 
-  /// Whether pages of memory go back while their chunk stays. A checking policy that knows what free blocks hold wouldn't find
-  /// it again: then only chunks go back.
+  /// Whether pages of memory are returned while their chunk stays. If a checking policy checks the contents of free blocks,
+  /// which returned pages lose, only chunks are returned.
   static constexpr bool returns_pages = Retention::traits.returns_pages && Store::traits.can_discard &&
                                         !Checking::traits.fills && !Checking::traits.keeps_payload &&
                                         Checking::traits.prefix == 0 && Checking::traits.suffix == 0;
@@ -137,7 +138,7 @@ struct pool_traits {
   static constexpr bool has_bounded_store = store_is_bounded || second_store_is_bounded;
   static constexpr bool store_is_a_buffer = store_is_bounded && !Store::traits.sized_by_geometry;
   static constexpr bool holds_array = has_array<Store, Exhaustion>;
-  /// Whether its arrays lie beside it, so that they take no space in the executable.
+  /// Whether its arrays are outside the pool object, so that they take no space in the executable.
   static constexpr bool arrays_lie_beside =
       holds_array && is_static && (std::is_same_v<Identity, part_of_static> || static_has_values<Locking, Checking, Name>);
   static constexpr bool takes_a_buffer =
@@ -149,7 +150,7 @@ struct pool_traits {
   static constexpr bool no_columns =
       std::is_same_v<typename Locking::template per_chunk<pool_traits>, no_column<axis::locking>> &&
       std::is_same_v<typename Reuse::template per_chunk<pool_traits>, no_column<axis::reuse>>;
-  /// Whether the checking policy does nothing, or no more than checked_array knows.
+  /// Whether the checking policy does nothing, or only what checked_array supports.
   static constexpr bool checks_in_place =
       Checking::traits.refuses
           ? Checking::traits.hides_links && !Checking::traits.fills && !Checking::traits.keeps_payload &&
@@ -157,8 +158,8 @@ struct pool_traits {
                 !Checking::traits.tells_reentry && !Checking::traits.knows_owner
           : std::is_same_v<typename Checking::template per_chunk<pool_traits>, no_column<axis::checking>>;
   static constexpr bool holds_objects = Size::traits.holds_objects;
-  /// Whether the pool is an array of blocks and nothing else: there is nothing to get, to give back or to count. A walk through
-  /// its objects has a bit for each block on the stack; if these are too many, they lie in a chunk.
+  /// Whether the pool is only an array of blocks, so that there is nothing to allocate, return or count. A walk through its
+  /// objects keeps a bit for each block on the stack; if these are too many, the pool uses a chunk.
   static constexpr bool in_place =
       Store::traits.in_place && (!holds_objects || few_blocks<Store>) && one_chunk && grows_as_implied<Store, Growth> &&
       no_columns && !Reuse::traits.needs_chunks &&
@@ -171,22 +172,22 @@ struct pool_traits {
   static constexpr bool list_has_bits = Reuse::traits.keeps_bitmaps;
   /// Whether a store may run code of the program, which may use the pool: all but tarn's array and buffer, unless derived.
   static constexpr bool store_comes_back = !in_place && !(calls_nobody<Store> && !Exhaustion::traits.has_second());
-  /// Whether the pool itself must know that it is at its store.
+  /// Whether the pool itself must record that it is at its store.
   static constexpr bool marks_growth =
       store_comes_back && again_of<typename Locking::template state<pool_traits>> == growth_again::nests;
   /// Whether the store's machinery is part of the pool.
   static constexpr bool has_source = !in_place;
   /// Whether an allocation that finds nothing fails at once.
   static constexpr bool ends_empty = in_place && !Exhaustion::traits.retries;
-  /// Whether a hit takes the way of a miss, which does hardly more than a hit that is checked: 150 bytes less on Cortex-M4.
+  /// Whether a hit takes the same path as a miss, which does hardly more than a checked hit: 150 bytes less on Cortex-M4.
   static constexpr bool has_one_way = TARN_FOR_SIZE && in_place && Checking::traits.refuses;
   static constexpr bool is_plain_array = in_place && !Checking::traits.refuses;
   using chunks = std::conditional_t<is_plain_array, array_chunk<pool_traits>,
                                     std::conditional_t<in_place, checked_array<pool_traits>, many_chunks<pool_traits>>>;
   using chunk = std::conditional_t<is_plain_array, array_chunk<pool_traits>, detail::chunk<pool_traits>>;
 
-  /// If the pool is an array: how many bytes from its start to the array, which may pad itself by that. Padded as a whole it
-  /// would take up to twice its alignment.
+  /// If the pool is an array: the number of bytes from its start to the array, which may pad itself by that. If it were padded
+  /// as a whole, it would take up to twice its alignment.
   static constexpr std::size_t bytes_in_front_of_array() noexcept {
     if constexpr (!is_plain_array || arrays_lie_beside) return 0;
     else return round_up(sizeof(typename Reuse::template list<pool_traits>), alignof(std::size_t)) + sizeof(std::size_t);
@@ -194,19 +195,19 @@ struct pool_traits {
 
   static constexpr std::size_t array_alignment() noexcept { return geometry().chunk_alignment(); }  // bytes
 
-  // For a few chunks the tree is as fast. If both stores are bounded, there is no memory for a table.
+  // With few chunks the tree is as fast. If both stores are bounded, there is no memory for a table.
   static constexpr bool has_chunk_table = finds_chunks && max_chunks > 8;
   static constexpr bool keeps_memory = Locking::traits.keeps_memory || has_chunk_table;
 
-  /// Whether a red line lies in front of the record of each chunk, which is believed only if that stands. The record of a pool
-  /// of one chunk lies in the pool.
+  /// Whether there is a red line in front of the record of each chunk, which is used only if the line is intact. The record of
+  /// a pool of one chunk is in the pool.
   static constexpr bool guards_records = Checking::traits.hides_links && !one_chunk;
 
   /// Whether the list holds every free block that was ever carved: it can then be rebuilt from the blocks known to be free.
   static constexpr bool list_holds_all =
       !Reuse::traits.sees_empty_chunks && !Locking::traits.keeps_blocks && !Locking::traits.own_free_list;
 
-  /// Whether a null that is freed may enter the list, which drops it: a hit needn't ask.
+  /// Whether a null that is freed may enter the list, which drops it, so that a hit needn't test for it.
   static constexpr bool takes_null = Reuse::traits.drops_null && !Locking::traits.keeps_blocks &&
                                      !Locking::traits.own_free_list && !Exhaustion::traits.needs_frees() &&
                                      !Checking::traits.refuses && !Checking::traits.samples &&
@@ -216,7 +217,7 @@ struct pool_traits {
   static constexpr bool waits = Exhaustion::traits.waits;
   static constexpr bool reclaims = Exhaustion::traits.reclaims;
   static constexpr bool grows_ahead = Growth::traits.grows_ahead;
-  /// Whether a pool with as many blocks as its growth policy allows may get others: from a second store, or pages that went.
+  /// Whether a pool at the limit of its growth policy may get more blocks: from a second store, or on pages that were returned.
   static constexpr bool may_grow_past_cap = Exhaustion::traits.has_second() || grows_ahead || returns_pages;
   static constexpr bool tells_later = Store::traits.tells_later || Exhaustion::traits.tells_later;
 
@@ -236,16 +237,17 @@ struct pool_traits {
   static constexpr bool is_listed = Name::traits.is_listed;
   static constexpr bool has_maintenance = grows_ahead || Retention::traits.tells_surplus;
 
-  /// Of a chunk's first block: bytes, a power of two. A buffer that the caller sized isn't aligned to cache lines: that would
-  /// lose a block. Columns may have words of 64 bits, also where a pointer has 32.
+  /// Of a chunk's first block: bytes, a power of two. A buffer that the caller sized isn't aligned to cache lines, which could
+  /// lose a block. Columns may have words of 64 bits, even if a pointer has 32.
   static constexpr std::size_t chunk_alignment(const geometry& g) noexcept {
     if constexpr (returns_pages) return larger(g.chunk_alignment(), system_pages::least_bytes);
     const std::size_t of_blocks = store_is_a_buffer ? g.alignment() : g.chunk_alignment();
     return alignof(std::uint64_t) > alignof(void*) ? larger(of_blocks, alignof(std::uint64_t)) : of_blocks;
   }
-  /// Whether the store is asked for less where that is dear, up to a cache line: then the pool aligns the first block itself.
+  /// Whether a lower alignment is requested from a store for which this one is slow (up to a cache line); the pool then aligns
+  /// the first block itself.
   static constexpr bool aligns_first = Store::traits.cheap_alignment != 0 && !has_bounded_store;
-  /// What a store is asked for at least.
+  /// The least alignment that is requested from a store.
   static constexpr std::size_t least_alignment(const geometry& g) noexcept {
     const std::size_t first = chunk_alignment(g);
     if (!aligns_first || first > cache_line) return first;
@@ -253,11 +255,11 @@ struct pool_traits {
   }
 };
 
-// ---- which pools share their code with pools of other sizes --------------------------------------------------------------
-// A size that is known when the pool is compiled makes only that code faster that computes which block an address is; all other
-// code, for each size again, would only be compiled longer and make the program larger: twenty sizes at -O0 2.2 MB.
+// ---- which pools share their code with pools of other sizes -------------------------------------------------------------- A
+// size that is known when the pool is compiled speeds up only the code that computes which block an address is. To compile all
+// other code again for each size would take longer and make the program larger: 2.2 MB for twenty sizes at -O0.
 
-/// The size of the blocks as shared code sees it: a number in the pool, no constant.
+/// The size of the blocks in shared code: a number in the pool, not a constant.
 /// \tparam Words    pointers that a block holds, if they are few; 0: many
 /// \tparam Objects  size_traits::holds_objects
 template <std::size_t Words, bool Objects>
@@ -276,19 +278,19 @@ class shared_size {
   std::size_t alignment_;
 };
 
-/// Loops over few words are faster if their number is a constant: 5,000 blocks of 16 bytes taken and freed, 1.75 to 1.40 ns a
-/// block; of 24 bytes in random order, 1.6 to 1.4 (g++ 12, Zen 5).
+/// Loops over few words are faster if their number is a constant. Allocating and freeing 5,000 blocks of 16 bytes: 1.75 to 1.40
+/// ns a block; of 24 bytes in random order, 1.6 to 1.4 (g++ 12, Zen 5).
 template <std::size_t Words, bool Objects>
 inline constexpr std::size_t known_words<shared_size<Words, Objects>> = Words;
 inline constexpr std::size_t few_words = 8;
 
-/// Not where blocks are looked up in calls that happen often, nor where an array or a buffer is sized when it is compiled.
+/// Not if frequent calls look blocks up, nor if an array or a buffer is sized at compile time.
 template <class Size, class Locking, class Store, class Reuse, class Exhaustion, class Checking>
 inline constexpr bool shares_code = !Size::traits.at_run_time && !Locking::traits.own_free_list && !Store::traits.bounded &&
                                     !Reuse::traits.finds_chunks && !Exhaustion::traits.has_second() &&
                                     !Checking::traits.finds_chunks;
 
-/// The size that the code of a pool is compiled for: Size, or one that many have.
+/// The size that the code of a pool is compiled for: Size, or one that many pools share.
 template <class Size, class Locking, class Store, class Reuse, class Exhaustion, class Checking>
 constexpr auto choose_size_in_code() noexcept {
   if constexpr (shares_code<Size, Locking, Store, Reuse, Exhaustion, Checking>) {

@@ -1,7 +1,7 @@
 // What a rejected composition becomes: it has every member of a pool and does nothing, so that its one complaint stays the only
-// error. It names its complaint: choosing it says nothing yet, and the error comes where a pool of that type is made, few steps
-// from the user's line. Products choose it whole, or what stands in for themselves (rejected_objects, rejected_body): nothing
-// that works on a pool meets one.
+// error. Choosing it causes no error yet. The error comes where a pool of that type is instantiated, few steps from the user's
+// line. Products choose it as a whole, or their own replacement (rejected_objects, rejected_body), so code that works on pools
+// never gets one.
 #ifndef TARN_ALLOCATOR_DETAIL_COMPOSE_REJECTED_H_
 #define TARN_ALLOCATOR_DETAIL_COMPOSE_REJECTED_H_
 
@@ -14,13 +14,13 @@
 
 namespace tarn::detail {
 
-/// Whether a verdict is another than this mistake. A function: compilers then add no note that says which two numbers they are.
+/// Whether a verdict differs from this mistake. A function, so that compilers add no note about the two numbers.
 template <class Verdict>
 constexpr bool differs(Verdict found, Verdict mistake) noexcept {
   return found != mistake;
 }
 
-/// \tparam Complaints  classes one of which doesn't compile: its assertion is the sentence for the user
+/// \tparam Complaints  classes, one of which doesn't compile: its assertion is the sentence for the user
 template <class... Complaints>
 class rejected {
   static_assert(((sizeof(Complaints) != 0) && ...));
@@ -97,7 +97,7 @@ class rejected {
   void close() noexcept {}
 };
 
-/// The rejected<...> that a pool is, found out without making it; void: none.
+/// The rejected<...> that a pool is, found without instantiating it; void: none.
 template <class Pool>
 struct rejection_of : std::type_identity<void> {};
 template <class... Complaints>

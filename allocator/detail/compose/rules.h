@@ -1,6 +1,6 @@
 // Which policies can be combined. Every rule has a number, an `if` over what the policies declare about themselves, and a
-// complaint, the sentence that the user reads: what was combined, why it can't work, what to write instead. docs/rules.md lists
-// them; test/compile_fail/ shows each one firing.
+// complaint. That is the sentence for the user: what was combined, why it can't work, what to write instead. docs/rules.md
+// lists the rules; test/compile_fail/ shows each one firing.
 //
 // choose_body() in pool.h asks, in this order: shapes_hold, each policy by itself; first_broken() of the composition;
 // columns_hold and members_hold, what this pool uses of each.
@@ -35,8 +35,8 @@ concept shapes_hold =
     growth_policy<Growth> && store_policy<Store> && reuse_policy<Reuse> && retention_policy<Retention> &&
     exhaustion_policy<Exhaustion> && checking_policy<Checking> && statistics_policy<Statistics> && name_policy<Name>;
 
-/// What this pool keeps for each chunk; and whether each policy has what this pool uses. Asked only if no rule refused, one
-/// after the other. Not concepts: g++ 12 crashes on them.
+/// What this pool keeps for each chunk; and whether each policy has what this pool uses. Evaluated only if no rule is broken,
+/// one after the other. Not concepts, because g++ 12 crashes on them.
 template <class Traits>
 inline constexpr bool columns_hold = column<typename Traits::locking::template per_chunk<Traits>, typename Traits::geometry> &&
                                      column<typename Traits::reuse::template per_chunk<Traits>, typename Traits::geometry> &&
@@ -49,25 +49,25 @@ inline constexpr bool members_hold =
     statistics_members<typename Traits::statistics, Traits>;
 
 #define TARN_P1 \
-  "tarn: [P1] this size policy lacks something that the pool uses; the notes name it, policies/size.h lists all"
+  "tarn: [P1] this size policy lacks a member that the pool uses; the notes name it, policies/size.h lists all"
 #define TARN_P2 \
-  "tarn: [P2] this locking policy lacks something that the pool uses; the notes name it, policies/locking.h lists all"
+  "tarn: [P2] this locking policy lacks a member that the pool uses; the notes name it, policies/locking.h lists all"
 #define TARN_P3 \
-  "tarn: [P3] this growth policy lacks something that the pool uses; the notes name it, policies/growth.h lists all"
+  "tarn: [P3] this growth policy lacks a member that the pool uses; the notes name it, policies/growth.h lists all"
 #define TARN_P4 \
-  "tarn: [P4] this store policy lacks something that the pool uses; the notes name it, policies/store.h lists all"
+  "tarn: [P4] this store policy lacks a member that the pool uses; the notes name it, policies/store.h lists all"
 #define TARN_P5 \
-  "tarn: [P5] this reuse policy lacks something that the pool uses; the notes name it, policies/reuse.h lists all"
+  "tarn: [P5] this reuse policy lacks a member that the pool uses; the notes name it, policies/reuse.h lists all"
 #define TARN_P6 \
-  "tarn: [P6] this retention policy lacks something that the pool uses; the notes name it, policies/retention.h lists all"
+  "tarn: [P6] this retention policy lacks a member that the pool uses; the notes name it, policies/retention.h lists all"
 #define TARN_P7 \
-  "tarn: [P7] this exhaustion policy lacks something that the pool uses; the notes name it, policies/exhaustion.h lists all"
+  "tarn: [P7] this exhaustion policy lacks a member that the pool uses; the notes name it, policies/exhaustion.h lists all"
 #define TARN_P8 \
-  "tarn: [P8] this checking policy lacks something that the pool uses; the notes name it, policies/checking.h lists all"
+  "tarn: [P8] this checking policy lacks a member that the pool uses; the notes name it, policies/checking.h lists all"
 #define TARN_P9 \
-  "tarn: [P9] this statistics policy lacks something that the pool uses; the notes name it, policies/statistics.h lists all"
+  "tarn: [P9] this statistics policy lacks a member that the pool uses; the notes name it, policies/statistics.h lists all"
 #define TARN_P10 \
-  "tarn: [P10] this name policy lacks something that the pool uses; the notes name it, policies/name.h lists all"
+  "tarn: [P10] this name policy lacks a member that the pool uses; the notes name it, policies/name.h lists all"
 
 template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion, class Checking,
           class Statistics, class Name>
@@ -124,7 +124,7 @@ template <class Traits>
 using rejected_members =
     rejected<typename second_store_complaint<typename Traits::exhaustion, Traits>::type, members_complaint<Traits>>;
 
-/// Arguments first: a policy whose arguments are refused isn't examined further.
+/// Arguments first: a policy with invalid arguments isn't examined further.
 template <class... Ps>
 using rejected_shape = std::conditional_t<(arguments_hold<Ps> && ...), rejected<policies_complaint<Ps...>>,
                                           rejected<typename argument_complaint<Ps>::type...>>;
@@ -148,7 +148,7 @@ struct composition {
   bool has_atomics = platform::has_atomics;
   bool has_threads = platform::system::has_threads;
   bool outgrows_locking = false;  // growth is known to allow more blocks than the locking policy can tell apart
-  std::size_t first_chunk = 0;  // bytes, if known when the pool is compiled; size_max: more than there can be
+  std::size_t first_chunk = 0;  // bytes, if known when the pool is compiled; size_max: too many
 };
 
 enum class rule { none, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12, r13, r14, r15, r16, r17, y4, y10 };
@@ -180,11 +180,12 @@ constexpr rule first_broken(const composition& c) noexcept {
   return rule::none;
 }
 
-/// Whether the first chunk is known at compile time. It need not be: its size is checked again when the chunk is made.
+/// Whether the first chunk is known at compile time. It need not be, because its size is checked again when the chunk is
+/// created.
 template <class Growth, std::size_t Stride>
 concept foreseeable = requires { typename std::integral_constant<std::size_t, Growth{}.next_chunk(0, 0, Stride).wanted>; };
 
-/// Whether growth has more than so many blocks, as far as it is known when the pool is compiled.
+/// Whether growth allows more than `Most` blocks, as far as it is known when the pool is compiled.
 template <class Growth, std::size_t Stride, std::size_t Most>
 constexpr bool outgrows() noexcept {
   if constexpr (Most != unlimited && foreseeable<Growth, Stride>)
@@ -218,74 +219,73 @@ constexpr composition composition_of() noexcept {
 template <rule Broken>
 struct rule_complaint {
   static_assert(differs(Broken, rule::r1),
-                "tarn: [R1] a block of zero bytes can't be told from the next one; give static_size at least 1");
+                "tarn: [R1] static_size was given zero bytes, so all blocks would have the same address; give at least 1");
   static_assert(
       differs(Broken, rule::r2),
-      "tarn: [R2] an alignment that is no power of two can't be met by any address; give an alignment of 1, 2, 4, 8 ...");
+      "tarn: [R2] the alignment isn't a power of two, so no address can have it; give an alignment of 1, 2, 4, 8 ...");
   static_assert(differs(Broken, rule::r3),
                 "tarn: [R3] a growth policy of several chunks was combined with a store that has only one (static_array_store, "
                 "buffer_store); drop the growth policy, or use heap_store or page_store");
   static_assert(differs(Broken, rule::r4),
                 "tarn: [R4] dynamic_size was combined with static_array_store, whose array is sized at compile time; use "
-                "static_size, or buffer_store with bytes of your own");
+                "static_size, or buffer_store with your own bytes");
   static_assert(differs(Broken, rule::r5),
-                "tarn: [R5] no_growth<> without a number was combined with a store that has no end, so its one chunk has no "
-                "size; use no_growth<Blocks>");
+                "tarn: [R5] no_growth<> without a number was combined with an unbounded store, so the size of its one chunk is "
+                "unknown; use no_growth<Blocks>");
   static_assert(
       differs(Broken, rule::r6),
-      "tarn: [R6] batch_reuse was combined with blocks under 16 bytes, but a free block has to hold two pointers of a "
-      "batch; use lifo_reuse<>, or blocks of at least 16 bytes");
+      "tarn: [R6] batch_reuse was combined with blocks under 16 bytes, but it stores two pointers in a free block; use "
+      "lifo_reuse<>, or blocks of at least 16 bytes");
   static_assert(
       differs(Broken, rule::r7),
-      "tarn: [R7] the block, or the first chunk of them, is larger than an address space; lower the size or the number "
-      "of blocks");
+      "tarn: [R7] the block, or the first chunk, is larger than the address space allows; lower the size or the number of "
+      "blocks");
   static_assert(differs(Broken, rule::r8),
-                "tarn: [R8] a retention policy that returns empty chunks was combined with a reuse policy that can't see them, "
-                "yours or the product's own, as recycling_pool's; drop the reuse policy, if you named one, or the retention "
-                "policy");
+                "tarn: [R8] a retention policy that returns empty chunks was combined with a reuse policy that can't detect "
+                "them, such as recycling_pool's own; drop the reuse policy, if you gave one, or the retention policy");
   static_assert(
       differs(Broken, rule::r9),
-      "tarn: [R9] a retention policy that returns chunks was combined with a locking policy whose readers may still look "
-      "into one that was returned; use keep_chunks, or mutex_locking");
+      "tarn: [R9] a retention policy that returns chunks was combined with a locking policy under which other threads may "
+      "still read a returned chunk (lock_free); use keep_chunks, or mutex_locking");
   static_assert(
       differs(Broken, rule::r10),
-      "tarn: [R10] thread_cached was combined with a store that has only one chunk (static_array_store, buffer_store), "
-      "all of whose blocks other threads may keep while one finds none; use mutex_locking or lock_free");
+      "tarn: [R10] thread_cached was combined with a store that has only one chunk (static_array_store, buffer_store), so one "
+      "thread may find no block while other threads cache all free ones; use mutex_locking or lock_free");
   static_assert(differs(Broken, rule::r11),
-                "tarn: [R11] lock_free was combined with a reuse policy, which would have nothing to do, since the stack holds "
-                "the free blocks; drop the reuse policy, or use thread_cached or mutex_locking");
+                "tarn: [R11] lock_free was combined with a reuse policy, but it keeps all free blocks on its own stack; drop "
+                "the reuse policy, or use thread_cached or mutex_locking");
   static_assert(
       differs(Broken, rule::r12),
-      "tarn: [R12] wait_for_block was combined with a locking policy under which no other thread can give a block back to "
-      "who waits (no_locking, interrupt_locking, grouped_locking without a mutex, thread_cached, lock_free); use "
+      "tarn: [R12] wait_for_block was combined with a locking policy under which no other thread can free a block for the "
+      "thread that waits (no_locking, interrupt_locking, grouped_locking without a mutex, thread_cached, lock_free); use "
       "mutex_locking");
   static_assert(
       differs(Broken, rule::r13),
-      "tarn: [R13] reclaim_and_retry was combined with a store that has only one chunk (static_array_store, buffer_store), to "
-      "which no other pool's memory can go; use retry_with, or fall_back_to<heap_store>");
+      "tarn: [R13] reclaim_and_retry was combined with a store that has only one chunk (static_array_store, buffer_store), "
+      "which can't use the memory that other pools return; use retry_with, or fall_back_to<heap_store>");
   static_assert(
       differs(Broken, rule::r14),
-      "tarn: [R14] deferred_checking was combined with a reuse policy that has no bitmap to look a block up in when it leaves "
-      "the front; drop the reuse policy, or use hardened");
+      "tarn: [R14] deferred_checking was combined with a reuse policy without a bitmap of the free blocks, which it checks "
+      "frees against; drop the reuse policy, or use hardened");
   static_assert(
       differs(Broken, rule::r15),
-      "tarn: [R15] a retention policy that returns pages was combined with a store whose pages can't go one by one "
+      "tarn: [R15] a retention policy that returns pages was combined with a store whose pages can't be returned one by one "
       "(heap_store, buffer_store, static_array_store, resource_store, page_store with huge_pages or locked_pages); use "
       "page_store<>, or return_empty_chunks");
   static_assert(differs(Broken, rule::r16),
-                "tarn: [R16] lock_free was combined with growth that may go past 65,535 blocks, but on this target its stack "
-                "is a word of 32 bits, which numbers no more; give a cap, as in geometric_growth<64, 1024, 2, 65535>, or "
-                "use interrupt_locking<>");
+                "tarn: [R16] lock_free was combined with growth that may exceed 65,535 blocks, but with this target's 32-bit "
+                "compare-and-swap it supports no more; give a cap, as in geometric_growth<64, 1024, 2, 65535>, or use "
+                "interrupt_locking<>");
   static_assert(
       differs(Broken, rule::r17),
-      "tarn: [R17] switchable_checking was combined with a pool without a name, so that nobody could switch its checks on; "
-      "add the policy named, or write hardened, which always checks");
+      "tarn: [R17] switchable_checking was combined with a pool without a name, but checks are switched on by name; add the "
+      "policy named, or use hardened, which always checks");
   static_assert(differs(Broken, rule::y4),
-                "tarn: [Y4] lock_free was named, but this processor has no compare-and-swap; write interrupt_locking<>, which "
+                "tarn: [Y4] lock_free was used, but this processor has no compare-and-swap; use interrupt_locking<>, which "
                 "masks interrupts");
   static_assert(differs(Broken, rule::y10),
-                "tarn: [Y10] lock_free was named, but this target has threads, and exchanges no more than 32 bits at once: the "
-                "16 bits of tag that are left come round while a thread is stopped; write mutex_locking<>");
+                "tarn: [Y10] lock_free was used, but this target has threads and only a 32-bit compare-and-swap, whose 16-bit "
+                "tag may repeat while a thread is stopped; use mutex_locking<>");
 };
 
 }  // namespace tarn::detail

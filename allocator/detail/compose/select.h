@@ -1,9 +1,9 @@
-// Selects the ten policies of a pool from those that the user named, in any order: the explicit one, else one that another
-// policy implies, else the default. All of pool.h's policies are gathered here.
+// Selects the ten policies of a pool from the user's, which may have any order: for each axis the explicit policy, or else one
+// that another policy implies, or else the default. All of pool.h's policies are included here.
 //
-// compose() in pool.h asks, in this order: home<> of a policy that is only declared; judge_selection(), which finds one that is
-// no policy or two of one axis, and blame(), who made that mistake; then selected<>, the ten. The rules of combinations, in
-// rules.h, come after that. The pool's constructor takes its policy objects by accept_values().
+// compose() in pool.h uses, in this order: home<> of a policy that is only declared; judge_selection(), which finds a type that
+// isn't a policy, or two of one axis; blame(), its cause; selected<>. The rules of combinations, in rules.h,
+// follow. The pool's constructor takes its policy objects by accept_values().
 #ifndef TARN_ALLOCATOR_DETAIL_COMPOSE_SELECT_H_
 #define TARN_ALLOCATOR_DETAIL_COMPOSE_SELECT_H_
 
@@ -45,7 +45,7 @@ template <class Axis, class... Ps>
 inline constexpr std::size_t count_on = (0 + ... + std::size_t{policy_on<Ps, Axis>});
 
 /// A policy that a product decides by itself. pool<by_product<size_of<T>>, Policies...> has size_of<T>; another size among the
-/// policies is refused with words that say who decided.
+/// policies is rejected with a sentence that says which product decides.
 template <class P>
 struct by_product {
   using axis = typename P::axis;
@@ -99,12 +99,12 @@ constexpr selection judge_selection() noexcept {
   return selection::good;
 }
 
-/// A pool, or a product over one. No memory resource, which can be asked whether it equals another.
+/// A pool, or a product over one. Not a memory resource, which has is_equal().
 template <class P>
 concept pool_like = (requires(P& p, void* block) { p.deallocate(block, 1, 1); } && !requires(P& p) { p.is_equal(p); }) ||
                     requires(P& p) { p.blocks(); } || requires { P::instance(); };
 
-/// Who made the mistake that was found: asked after a verdict, since it takes time.
+/// Who made the mistake that was found. Evaluated only after a verdict, because it takes compile time.
 template <selection Verdict, class... Ps>
 constexpr selection blame() noexcept {
   using enum selection;
@@ -124,34 +124,34 @@ struct selection_complaint {
   using enum selection;
   static_assert(
       differs(Verdict, no_policy),
-      "tarn: [C3] an argument of pool<...> is no policy, so it decides no axis; write size_of<T> for blocks of type T, "
-      "mutex_locking<M> for a mutex M");
+      "tarn: [C3] an argument of pool<...> isn't a policy; write size_of<T> for blocks of type T, mutex_locking<M> for a mutex "
+      "M");
   static_assert(
       differs(Verdict, pool_for_policy),
-      "tarn: [C13] a pool was given where policies are asked for; write the pool's policies in its place (a container can take "
-      "a size_class_pool)");
+      "tarn: [C13] a pool was given where policies are expected; write the pool's policies instead (a container can take a "
+      "size_class_pool)");
   static_assert(
       differs(Verdict, product_decides_size),
-      "tarn: [C12] a size policy was given to a product whose blocks have the size of its type; drop the size policy, or use "
-      "pool<...>");
+      "tarn: [C12] a size policy was given to a pool or container whose type determines the block size; drop the size policy, "
+      "or use pool<...>");
   static_assert(
       differs(Verdict, product_decides_growth),
       "tarn: [C12] a growth policy was given to pool_resource, which grows as its std::pmr::pool_options say; drop the growth "
       "policy, or use size_class_pool");
   static_assert(
       differs(Verdict, product_decides_store),
-      "tarn: [C12] a store was given to pool_resource, whose memory comes from the resource that its constructor is given; "
+      "tarn: [C12] a store was given to pool_resource, which takes its memory from the resource passed to its constructor; "
       "drop the store, or use size_class_pool");
   static_assert(
       differs(Verdict, product_decides_reuse),
-      "tarn: [C12] a reuse policy was given to recycling_pool, whose idle objects lie behind the links of lifo_reuse; drop the "
-      "reuse policy, or use object_pool");
+      "tarn: [C12] a reuse policy was given to recycling_pool, which keeps its idle objects in the free blocks of lifo_reuse; "
+      "drop the reuse policy, or use object_pool");
   static_assert(
       differs(Verdict, many_sizes),
       "tarn: [C10] size classes were given to a pool whose blocks have one size; use size_class_pool<...> for blocks of many "
       "sizes, or static_size<Bytes>");
   static_assert(differs(Verdict, no_size),
-                "tarn: [C1] no policy was given for the axis size, so no block can be cut; add static_size<Bytes>, size_of<T> "
+                "tarn: [C1] no policy was given for the axis size, so blocks have no size; add static_size<Bytes>, size_of<T> "
                 "or dynamic_size");
   static_assert(differs(Verdict, two_sizes), "tarn: [C2] two policies were given for the axis size; keep one");
   static_assert(differs(Verdict, two_lockings), "tarn: [C2] two policies were given for the axis locking; keep one");
@@ -168,7 +168,7 @@ struct selection_complaint {
 // ---- the ten -------------------------------------------------------------------------------------------------------------
 
 /// Whether P is valid by itself, whatever it is combined with. A policy with parameters states this in `arguments_hold`, and
-/// the reason in `complaint`. It asserts nothing itself, so naming it causes no error, and using it causes one error here.
+/// the reason in `complaint`. It asserts nothing itself, so mentioning it causes no error, and using it causes one error here.
 template <class P>
 inline constexpr bool arguments_hold = true;
 template <class P>
@@ -197,8 +197,8 @@ struct first_of<void, Rest...> : first_of<Rest...> {};
 template <class Axis, class P>
 using if_on = std::conditional_t<policy_on<P, Axis>, P, void>;
 
-/// The policy that the user named for an axis, else the one that another policy implies, else the default. If two policies
-/// imply different ones, the order of the axes decides, so the order of the arguments doesn't matter.
+/// The user's policy for an axis, or else the one that another policy implies, or else the default. If two policies imply
+/// different ones, the order of the axes decides, so the order of the arguments doesn't matter.
 template <class Axis, class Default, class... Ps>
 using choose = typename first_of<if_on<Axis, Ps>..., typename implied_by<if_on<axis::locking, Ps>, Axis>::type...,
                                  typename implied_by<if_on<axis::store, Ps>, Axis>::type...,
@@ -208,7 +208,7 @@ using choose = typename first_of<if_on<Axis, Ps>..., typename implied_by<if_on<a
 template <class P>
 concept bounded_store = store_policy<P> && P::traits.bounded;
 
-/// The default of products that any thread may use. Over a bounded store, no thread may keep free blocks to itself.
+/// The default of products that any thread may use. Over a bounded store, a thread must not keep free blocks.
 template <class... Ps>
 using default_sharing = std::conditional_t<(bounded_store<Ps> || ...), shared_locking_of_bounded, shared_locking>;
 
@@ -241,7 +241,7 @@ constexpr bool prefers_lifo() noexcept {
   else return Size::bytes() < batch_reuse<>::traits.min_block;
 }
 
-/// A store with an end has one chunk, whether or not it implies a growth policy.
+/// A bounded store has one chunk, whether or not it implies a growth policy.
 template <class Store>
 constexpr auto default_growth() noexcept {
   if constexpr (bounded_store<Store>) return std::type_identity<no_growth<>>{};
@@ -287,8 +287,8 @@ struct judge_values<policy_types<Ps...>, Given...> {
 template <giving Verdict>
 struct value_complaint {
   static_assert(differs(Verdict, giving::unknown),
-                "tarn: [C6] the constructor was given an object that is no policy of this pool; give it policy objects of just "
-                "the types that the pool names");
+                "tarn: [C6] the constructor was given an object that isn't a policy of this pool; pass only objects of the "
+                "pool's own policy types");
   static_assert(differs(Verdict, giving::twice), "tarn: [C4] the constructor was given two objects of one policy; keep one");
   static_assert(differs(Verdict, giving::missing),
                 "tarn: [C5] a policy of this pool has no default value (dynamic_size, buffer_store, resource_store, budgeted "
@@ -381,7 +381,7 @@ struct no_values {
   static constexpr bool nothrow = true;
   template <class P>
   constexpr const P& get() const noexcept {
-    TARN_UNREACHABLE();  // not a null that is dereferenced, of which clang warns in each pool
+    TARN_UNREACHABLE();  // not a dereferenced null, about which clang warns in each pool
   }
 };
 
@@ -398,7 +398,7 @@ constexpr auto accept_values(const Given&... given) noexcept {
 
 }  // namespace tarn::detail
 
-// A program that has included these has paid for them.
+// Included only if the program already has the standard headers that they need.
 #include "tarn/policies/platform/included.h"
 #if defined(TARN_MUTEX_IS_INCLUDED)
 #include "tarn/policies/locking/group_guard.h"

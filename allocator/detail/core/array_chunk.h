@@ -15,11 +15,11 @@
 
 namespace tarn::detail {
 
-// Where the blocks of a pool lie that are an array of its store: in the pool, or beside it.
+// Where the blocks of a pool are if they are an array of its store: in the pool object, or outside it.
 //
-// What isn't zero from the start lies in the program's file, as large as it is, and on firmware in flash. So a pool that has a
-// destructor starts all zero, array and all. Of a static pool, which has no destructor, something may have a value: then the
-// array, which has none, lies beside it.
+// What isn't zero from the start takes space in the program's file, and on firmware in flash. So a pool that has a destructor
+// starts all zero, with its array. A static pool, which has no destructor, may contain other values; its array is then outside
+// it.
 
 template <class Traits>
 class array_elsewhere {
@@ -98,7 +98,7 @@ class array_chunk : public chunks_not_walked {
     carved_ = 0;
     return geometry().extent(capacity());
   }
-  /// The pool ends: the array belongs to the program again.
+  /// The pool is destroyed: the array belongs to the program again.
   void end() noexcept { array_.get().end(); }
 
  private:
@@ -110,7 +110,7 @@ class array_chunk : public chunks_not_walked {
 
 // The chunk of a pool whose blocks are an array in its store, if a checking policy keeps something about each of them. As
 // array_chunk, it has nothing to fetch or to give back; it has those members of `chunks` that such a pool and its checks use.
-// The column lies in the array, in front of the blocks.
+// The column is in the array, in front of the blocks.
 
 /// What is known of it. No other chunk will come.
 template <class Traits>
@@ -197,7 +197,7 @@ class checked_array : public suspicions<Traits>, public chunks_not_walked {
     open();  // at once: so that what is known of no use any more isn't believed
     return geometry().extent(capacity());
   }
-  /// The pool ends: the array belongs to the program again, and nothing is a block.
+  /// The pool is destroyed: the array belongs to the program again, and nothing is a block.
   void end() noexcept {
     ended_ = true;
     array_.get().end();

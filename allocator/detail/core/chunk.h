@@ -3,9 +3,9 @@
 //   | record | column of locking | of reuse | of checking | block 0 | block 1 | ...                    | block n-1 |
 //   ^ region.start                                        ^ first   |<- carved ->|<- never touched ->|
 //
-// A column is what one axis keeps per chunk. It lies in front of the blocks, so an overrun of the last block runs away from it.
-// Behind the columns lie the bits of a pool of objects (free_bits.h). If a pool never has more than one chunk, the record
-// lies in the pool, and a region without columns is all blocks. If links are hidden from the program, a red line lies in front
+// A column is what one axis keeps per chunk. It is in front of the blocks, so an overrun of the last block doesn't reach it.
+// The bits of a pool of objects follow the columns (free_bits.h). If a pool never has more than one chunk, the record is in the
+// pool object, and a region without columns is all blocks. If links are hidden from the program, there is a red line in front
 // of the record, against an overrun of the chunk before.
 #ifndef TARN_ALLOCATOR_DETAIL_CORE_CHUNK_H_
 #define TARN_ALLOCATOR_DETAIL_CORE_CHUNK_H_
@@ -23,8 +23,8 @@
 
 namespace tarn::detail {
 
-/// Bytes in front of a chunk's record that nobody writes. Who runs over the end of the chunk before comes past them first. A
-/// cache line: an overrun that writes with gaps, such as one member of each object, hits it, too.
+/// Bytes in front of a chunk's record that are never written. An overrun of the chunk before reaches them first. They are a
+/// cache line, so that even an overrun with gaps, such as one member of each object, hits them.
 class red_line {
  public:
   static constexpr std::size_t bytes = 64;
@@ -71,7 +71,7 @@ struct chunk : Traits::locking::template per_chunk<Traits>,
   bool is_cheap = false;         // the store was asked for no more alignment than is cheap
 
   static constexpr bool is_guarded = Traits::guards_records;
-  /// Whether the record may be believed: nobody wrote over what lies in front of it.
+  /// Whether the record may be used: the bytes in front of it are intact.
   bool stands() const noexcept
     requires(Traits::guards_records)
   {
@@ -79,7 +79,7 @@ struct chunk : Traits::locking::template per_chunk<Traits>,
   }
 };
 
-/// Where the parts of a chunk lie. All in bytes; size_max: such a chunk can't exist.
+/// Where the parts of a chunk are. All in bytes; size_max: such a chunk can't exist.
 template <class Traits>
 struct chunk_layout {
   using geometry = typename Traits::geometry;
@@ -166,7 +166,7 @@ struct uncounted {
 /// \tparam Number, Carved  whether they are counted
 template <bool Number, bool Carved>
 struct chunk_count {
-  /// A chunk with so many blocks that were handed out comes or goes.
+  /// A chunk with that many allocated blocks is added or removed.
   TARN_STEP void enter(std::size_t blocks) noexcept {
     number.add(1);
     carved.add(blocks);

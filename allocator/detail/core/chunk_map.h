@@ -1,11 +1,10 @@
-// Finds the chunk that an address lies in; nothing else answers that question. Any address is valid, and only the pool's own
-// memory is read.
+// Finds the chunk that contains an address; nothing else does. Any address is valid, and only the pool's own memory is read.
 //
 //   chunk_tree   many chunks, looked up by owns() and trim(): a treap in the chunks' own records, O(log chunks), without a
 //                table that would need memory
-//   chunk_index  many chunks, looked up by many frees: the same, and a hash table, in memory that the pool gets for it. What
-//                the table has no room for near its place is found in the tree
-//   only_chunk   never more than one chunk: one range check
+//   chunk_index  many chunks, looked up by many frees: the same, and a hash table, in memory that the pool gets for it.
+//                Chunks for which the table has no room nearby are found in the tree
+//   only_chunk   at most one chunk: one range check
 #ifndef TARN_ALLOCATOR_DETAIL_CORE_CHUNK_MAP_H_
 #define TARN_ALLOCATOR_DETAIL_CORE_CHUNK_MAP_H_
 
@@ -21,34 +20,35 @@
 
 namespace tarn::detail {
 
-// Finds the chunk of an address in constant time, for pools that look it up on many frees: a hash table of granules, each a
-// piece of the address space about as large as a chunk.
+// Finds the chunk of an address in constant time, for pools that look it up on many frees. It is a hash table of granules, each
+// a piece of the address space about as large as a chunk.
 //
 //   granule = address >> shift          hash: a pair of places
 //   | start, chunk | - || start, chunk | start, chunk || ...       a chunk has one entry for each granule that it touches
 //
-// Chunks in the same granule are told apart by their ranges, so no store has to align its regions. An entry that would make a
-// long run of full places isn't made: so a lookup ends after a few, wherever the chunks lie, and the tree finds the rest.
+// Chunks in the same granule are distinguished by their ranges, so stores need not align their regions. An entry that would
+// create a long run of full places is left out, so a lookup ends after a few, wherever the chunks are, and the tree finds the
+// rest.
 //
-// A hit looks at one pair only, and takes its second chunk if the first doesn't start close enough in front of the address: by
-// a condition that is no branch, since nothing would predict it. Of a million random blocks in 25 chunks that is right for 97
-// to 99 in 100. Whether it is, the slot of the block shows.
+// A hit reads only one pair, and takes its second chunk if the first doesn't start close enough before the address. This isn't
+// a branch, which would be unpredictable. For a million random blocks in 25 chunks, 97 to 99 % of the guesses are right; the
+// slot of the block shows whether one is.
 //
-// Before it is half full, a larger table is made beside it: with each chunk that comes, some of its places are cleared, or some
-// chunks entered, as many as it takes to be ready in time. It takes the other's place when it has every chunk.
+// Before the table is half full, a larger one is built. With each new chunk, some of its places are cleared, or some chunks
+// entered, enough to be ready in time. It replaces the old table when it has every chunk.
 
-/// Open addressing with linear probing, at most half full (Knuth, The Art of Computer Programming, vol. 3, 6.4). What there is
-/// no room for is left out. The memory is the caller's.
+/// Open addressing with linear probing, at most half full (Knuth, The Art of Computer Programming, vol. 3, 6.4). Entries
+/// without room are left out. The caller owns the memory.
 template <class Chunk, class Geometry>
 class granule_table {
  public:
-  static constexpr std::size_t most_granules = 16;  // for one chunk; one with more is left out: granules should be larger
+  static constexpr std::size_t most_granules = 16;  // of one chunk; one with more is left out: too small granules
   struct place {
     std::uintptr_t start;  // of the chunk in the granule
     Chunk* chunk;
   };
 
-  /// The chunk that the block most likely lies in, or null.
+  /// The most likely chunk of the block, or null.
   TARN_STEP Chunk* guess(const void* block) const noexcept {
     if (places_ == nullptr) return nullptr;
     const place* const pair = at(home(granule_of(block)));
@@ -67,7 +67,7 @@ class granule_table {
   }
   /// Whether every chunk has all its entries. If not, find() may miss one.
   bool has_all() const noexcept { return left_out_ == 0 && no_room_ == 0; }
-  /// guess() finds the chunk of the block that stands here.
+  /// guess() finds the chunk of the block that is here.
   place& first_place(const void* block) noexcept { return *at(home(granule_of(block))); }
 
   bool has_places() const noexcept { return places_ != nullptr; }
@@ -78,7 +78,7 @@ class granule_table {
   std::size_t room() const noexcept { return size() / 2 - used_; }
   unsigned shift() const noexcept { return shift_; }
 
-  /// The places aren't touched: they are clear, or wipe() must follow for all of them.
+  /// The places aren't touched: they must be clear, or wipe() must follow for all of them.
   void open(place* places, std::size_t size, unsigned shift) noexcept {
     places_ = places;
     last_pair_ = (size - 2) * sizeof(place);
@@ -141,16 +141,17 @@ class granule_table {
  private:
   static constexpr std::size_t longest_run = 64;  // a table that is half full has such a run once in some 100,000 places
 
-  using offset = std::size_t;  // of a place, in bytes: an index would be multiplied in each hit
+  using offset = std::size_t;  // of a place, in bytes, because an index would be multiplied in each hit
 
   TARN_STEP place* at(offset i) const noexcept {
     return reinterpret_cast<place*>(reinterpret_cast<std::byte*>(places_) + i);
   }
   TARN_STEP std::uintptr_t granule_of(const void* block) const noexcept { return address_of(block) >> shift_; }
   std::uintptr_t granule_at(offset i) const noexcept { return at(i)->start >> shift_; }
-  /// Of the first place of a pair. The factor was searched for. Of granules in a row, none finds its pair full in a table of 32
-  /// to four million places; of those that lie evenly, up to 1024 apart, eight in a thousand do in one of 32 to 8192 places,
-  /// three eighths full. (With the golden ratio's, as this isn't the product's upper end, 50 do.)
+  /// Of the first place of a pair. The factor was found by a search. Of consecutive granules, none finds its pair full in a
+  /// table of 32 to four million places. Of evenly spaced granules, up to 1024 apart, eight in a thousand do, in a table of 32
+  /// to 8192 places that is three eighths full. (With the golden ratio as the factor, 50 do, because this isn't the product's
+  /// upper end.)
   TARN_STEP offset home(std::uintptr_t granule) const noexcept {
     constexpr auto unused = 32 - std::countr_zero(sizeof(place));
     return static_cast<offset>(granule * 0x4BA0FE834EF348D7u >> unused) & last_pair_;
@@ -158,8 +159,8 @@ class granule_table {
   offset in_table(offset i) const noexcept { return i & (last_pair_ + sizeof(place)); }
   offset next(offset i) const noexcept { return in_table(i + sizeof(place)); }
   bool is_home(offset i, std::uintptr_t granule) const noexcept { return (i & ~sizeof(place)) == home(granule); }
-  /// In a pair, its own granules come before others. Of the chunks in a granule, the last stands first: an address behind its
-  /// start lies in none of the others.
+  /// In a pair, its own granules come before others. Of the chunks in a granule, the last comes first, because an address after
+  /// its start is in none of the others.
   void enter_at(offset empty, place fresh) noexcept {
     for (offset i = home(fresh.start >> shift_); i != empty; i = next(i)) {
       const std::uintptr_t granule = fresh.start >> shift_;
@@ -189,13 +190,13 @@ class granule_table {
   std::size_t last_pair_ = 0;  // bytes in front of it
   unsigned shift_ = 0;  // bits of an address inside a granule
   std::size_t used_ = 0;
-  std::size_t left_out_ = 0;  // entries that weren't made: they would have made a long run; and chunks with too many
-  std::size_t no_room_ = 0;   // entries that weren't made, since it was full
+  std::size_t left_out_ = 0;  // entries left out to avoid a long run; and chunks with too many entries
+  std::size_t no_room_ = 0;   // entries left out because it was full
 };
 
-/// The table in use, and the next one. `after(address)` of a caller: the first chunk, by address, behind it, of all that
-/// were inserted and not erased, or null. No call takes more than some hundred steps, and for a chunk that comes or moves
-/// O(log chunks), whatever the store refused; take_all() and clear() of the map aside.
+/// The table in use, and the next one. `after(address)` of a caller: the first chunk after it, by address, of all that were
+/// inserted and not erased, or null. Except for take_all() and clear() of the map, no call takes more than some hundred steps,
+/// plus O(log chunks) for a chunk that is added or moved, whatever the store refused.
 template <class Chunk, class Geometry>
 class chunk_table {
   using table = granule_table<Chunk, Geometry>;
@@ -208,7 +209,7 @@ class chunk_table {
   bool has_all() const noexcept { return now_.has_all(); }
 
   /// Bytes of a table with room for all chunks and for the list of fresh ones, or with the granules that they need; 0: this one
-  /// is right, or the next. A larger one is asked for while a quarter of the room is left.
+  /// is suitable, or the next. A larger one is requested while a quarter of the room is left.
   std::size_t shortage(const Chunk* fresh, const Geometry& g) noexcept {
     const table& last = next_.has_places() ? next_ : now_;
     const bool is_first = now_.is_empty();
@@ -258,7 +259,7 @@ class chunk_table {
     next_.take_out(c, g);
     --moved_;
   }
-  /// A chunk wasn't found: goes on with the next table, which may have it.
+  /// A chunk wasn't found: continues with the next table, which may have it.
   template <class After>
   void missed(const Geometry& g, After after) noexcept {
     if (next_.has_places()) make_ready(least_steps, g, after);
@@ -270,7 +271,7 @@ class chunk_table {
     chunks_ = 0;
     start_again();
   }
-  /// The table's memory is given back.
+  /// The table's memory was freed.
   void forget() noexcept { *this = {}; }
 
   /// Lends a chunk the place where guess() finds it.
@@ -296,13 +297,13 @@ class chunk_table {
 
  private:
   static constexpr std::size_t own_few = 4;
-  static constexpr std::size_t few_places = 256;   // a table of no more is made at once, when the one before is full
+  static constexpr std::size_t few_places = 256;   // a table up to this is built in one step, when the one before is full
   static constexpr std::size_t at_once = 4 * few_places;  // steps
-  static constexpr std::size_t few_chunks = 64;    // as many are entered again at once
+  static constexpr std::size_t few_chunks = 64;    // up to this many are entered again in one step
   static constexpr std::size_t least_steps = 64;   // with each chunk
 
   static unsigned shift_for(const Chunk& c, const Geometry& g) noexcept {
-    // With granules as large as a chunk, each would hold two chunks, and half of the lookups would meet the wrong one.
+    // With granules as large as a chunk, each would contain two chunks, and half of the lookups would find the wrong one.
     const auto bits = static_cast<unsigned>(std::bit_width(larger(g.extent(c.blocks), 4096) - 1));
     return static_cast<unsigned>(larger(bits - 3, smaller(bits, 14)));
   }
@@ -311,7 +312,7 @@ class chunk_table {
     now_.use_shift(shift_for(c, g));
     if (next_.has_places() && next_.is_empty()) next_.use_shift(now_.shift());
   }
-  /// Enters all chunks again, with larger granules, but for the one that comes. Precondition: they are few.
+  /// Enters all chunks again, with larger granules, except the new one. Precondition: they are few.
   template <class After>
   void coarsen(const Chunk& coming, const Geometry& g, After after) noexcept {
     const auto each = [&](auto visit) {
@@ -334,9 +335,9 @@ class chunk_table {
   }
   void start_again() noexcept { cleared_ = moved_ = passed_ = 0; }
   std::size_t steps_of_chunk() const noexcept { return now_.entries() / larger(chunks_, 1) + 1; }
-  /// What is left to do for the next table: places to clear, and entries to make.
+  /// What is left to do for the next table: places to clear, and entries to add.
   std::size_t steps_left() const noexcept { return next_.size() - cleared_ + (chunks_ - moved_) * steps_of_chunk(); }
-  /// Goes on with the next table, some steps, and takes it when it is ready.
+  /// Continues with the next table, for some steps, and switches to it when it is ready.
   template <class After>
   void make_ready(std::size_t steps, const Geometry& g, After after) noexcept {
     const std::size_t cleared = smaller(steps, next_.size() - cleared_);
@@ -363,18 +364,18 @@ class chunk_table {
   std::size_t moved_ = 0;        // chunks that it has: all up to `passed_`
   std::uintptr_t passed_ = 0;
   unsigned coarse_ = 0;          // the shift that the largest chunk needs, if it was too large for the last table
-  unsigned wanted_shift_ = 0;    // of the table that was asked for
+  unsigned wanted_shift_ = 0;    // of the table that was requested
   place own_places_[own_few] = {};  // until there is memory: two entries
 };
 
-// The chunks of a pool as a search tree in their own records: it needs no memory, so that a chunk can always be entered.
+// The chunks of a pool as a search tree in their own records: it needs no memory, so a chunk can always be entered.
 
 template <class Chunk>
 TARN_STEP bool lies_in(const Chunk& chunk, const void* block, std::size_t extent) noexcept {
-  return address_of(block) - address_of(chunk.first) < extent;  // in front of the chunk it wraps to a huge number
+  return address_of(block) - address_of(chunk.first) < extent;  // before the chunk it wraps to a huge number
 }
 
-/// A chunk whose record may have been overwritten says so itself.
+/// A chunk that can detect that its record was overwritten.
 template <class Chunk>
 inline constexpr bool guarded = Chunk::is_guarded;
 
@@ -382,7 +383,7 @@ inline constexpr bool guarded = Chunk::is_guarded;
 template <class Chunk>
 class overruns {
  public:
-  /// Whether the record of a chunk may be read. If not, that is noted.
+  /// Whether the record of a chunk may be read. If not, notes it.
   TARN_STEP bool believes(const Chunk& c) const noexcept {
     if constexpr (guarded<Chunk>) {
       if (!c.stands()) [[unlikely]] {
@@ -405,21 +406,21 @@ class overruns<Chunk> {
 };
 
 /// A treap (Seidel and Aragon, 1996): a search tree by address that is a heap by priority, here a hash of the address and of
-/// the process's secret. So its expected depth is logarithmic wherever chunks lie, and in whatever order they come and go.
-/// Where a chunk's record can't be believed, the tree ends.
+/// the process's secret. So its expected depth is logarithmic wherever chunks are, and in whatever order they are added and
+/// removed. At a damaged record the tree ends.
 template <class Chunk, class Geometry>
 class chunk_tree : public overruns<Chunk> {
  public:
   using overruns<Chunk>::believes;
 
-  /// Where the record of a chunk lies: in the region itself.
+  /// The record of a chunk is in the region itself.
   TARN_STEP Chunk* make_record(void* region) noexcept { return ::new (region) Chunk{}; }
 
   Chunk* find(const void* block, const Geometry& g) const noexcept {
     Chunk* const found = up_to(block);
     return found != nullptr && detail::lies_in(*found, block, g.extent(found->blocks)) ? found : nullptr;
   }
-  /// For hits: the chunk that the block lies in, if it does in one. It believes every record.
+  /// For hits: the chunk that contains the block, if there is one. Doesn't check the records.
   Chunk* guess(const void* block, const Geometry& g) const noexcept {
     Chunk* found = nullptr;
     for (Chunk* c = root_; c != nullptr;) {
@@ -468,7 +469,7 @@ class chunk_tree : public overruns<Chunk> {
     *at = c;
   }
 
-  /// Precondition: the chunk is in the tree, or behind one that can't be believed.
+  /// Precondition: the chunk is in the tree, or behind a damaged one.
   void take_out(Chunk& chunk, const Geometry&) noexcept {
     const Chunk* const c = detail::pointer_to(chunk);
     Chunk** at = &root_;
@@ -511,7 +512,7 @@ class chunk_tree : public overruns<Chunk> {
   TARN_STEP static void forget() noexcept {}
 
  private:
-  /// The chunk that a link leads to. One that can't be believed is cut off, with all below it.
+  /// The chunk that a link points to. A damaged one is cut off, with everything below it.
   TARN_STEP Chunk* end(Chunk*& link) const noexcept {
     if (link != nullptr && !believes(*link)) [[unlikely]] link = nullptr;
     return link;
@@ -542,9 +543,9 @@ class chunk_index : chunk_tree<Chunk, Geometry> {
     return c != nullptr && believes(*c) ? c : nullptr;
   }
   auto take_overrun() noexcept { return tree::take_overrun(); }
-  /// For hits: the chunk that the block most likely lies in, or null.
+  /// For hits: the most likely chunk of the block, or null.
   TARN_STEP Chunk* guess(const void* block, const Geometry&) const noexcept { return table_.guess(block); }
-  /// The guess is right as long as the result lives. False: it is anyway, or there is no such chunk.
+  /// The guess is right as long as the result exists. False: it is anyway, or there is no such chunk.
   auto bring_in_front(const void* block, const Geometry& g) noexcept {
     Chunk* const c = find_any(block, g);
     return typename chunk_table<Chunk, Geometry>::loan(table_, block, c != guess(block, g) ? c : nullptr);
@@ -571,12 +572,12 @@ class chunk_index : chunk_tree<Chunk, Geometry> {
   auto next_of() const noexcept {
     return [this](const void* address) { return after(address); };
   }
-  /// As find(), but it believes the records of all chunks in the table.
+  /// As find(), but it doesn't check the records of chunks in the table.
   Chunk* find_any(const void* block, const Geometry& g) noexcept {
     Chunk* const c = table_.find(block, g);
     return c != nullptr || table_.has_all() ? c : find_far(block, g);
   }
-  /// A larger table that is being made may have it soon.
+  /// A larger table that is being built may have it soon.
   TARN_COLD Chunk* find_far(const void* block, const Geometry& g) noexcept {
     table_.missed(g, next_of());
     return tree::find(block, g);
@@ -627,7 +628,7 @@ class only_chunk {
   std::size_t bytes_ = 0;  // of the chunk's blocks; 0: there is no chunk
 };
 
-/// Whether a region overlaps that of a chunk. Those are apart, so only the two neighbours matter.
+/// Whether a region overlaps that of a chunk. Chunks don't overlap, so only the two neighbours matter.
 template <class Map>
 bool overlaps(const Map& map, memory region) noexcept {
   const auto meets = [region](const auto* c) { return c != nullptr && detail::overlap(c->region, region); };

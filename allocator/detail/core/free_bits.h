@@ -19,7 +19,7 @@
 
 namespace tarn::detail {
 
-/// The bits of a chunk. As block_bitmap, but the lowest block leaves first, wherever it lies.
+/// The bits of a chunk. As block_bitmap, but the lowest block leaves first, wherever it is.
 class free_bits {
   using word = std::uint64_t;
   static constexpr std::size_t word_blocks = 64;

@@ -1,5 +1,5 @@
 // What involves both the free list and the chunks: which chunks are empty, rebuilding the list, walks that must know which
-// blocks are free. All functions run with the core guard held, on a pool's state, of which they use `list` and `chunks`.
+// blocks are free. All functions run with the core guard held. They use `list` and `chunks` of a pool's state.
 #ifndef TARN_ALLOCATOR_DETAIL_CORE_FREE_BLOCKS_H_
 #define TARN_ALLOCATOR_DETAIL_CORE_FREE_BLOCKS_H_
 
@@ -16,10 +16,10 @@
 
 namespace tarn::detail {
 
-// Free blocks that were taken out of the list: linked into a list of their own, or counted per chunk.
+// Free blocks that were taken out of the list: linked into a separate list, or counted per chunk.
 
-// Visitors for the reuse policy's drain(). Not lambdas: g++ 12 warns if a parameter of a lambda has the name of something that
-// the program declares later.
+// Visitors for the reuse policy's drain(). Not lambdas, because g++ 12 warns if a parameter of a lambda has the name of
+// something that the program declares later.
 
 /// Links the blocks.
 template <class Chunks>
@@ -33,7 +33,7 @@ struct block_linker {
   free_link*& first;
 };
 
-/// Links and counts the blocks of each chunk, and links the chunks that have some, if all of their blocks were handed out: the
+/// Links and counts the blocks of each chunk. Also links the chunks that have some, if all of their blocks were carved; the
 /// others are in the list of those to carve.
 template <class Chunks>
 struct block_counter {
@@ -69,7 +69,7 @@ struct block_adder {
   To& to;
 };
 
-/// Puts a list of drained blocks back. Its first block is handed out last.
+/// Puts a list of drained blocks back. Its first block is allocated last.
 template <class State>
 void restore(State& s, free_link* links) noexcept {
   while (links != nullptr) {
@@ -80,8 +80,8 @@ void restore(State& s, free_link* links) noexcept {
   }
 }
 
-/// Takes empty chunks out until `keep` are left. Returns them as a list linked by `next`. O(1) for each chunk that goes, plus
-/// the map's O(log chunks).
+/// Takes empty chunks out until `keep` are left. Returns them as a list linked by `next`. O(1) for each chunk that is taken
+/// out, plus the map's O(log chunks).
 template <class State>
 typename State::chunk* unlink_surplus(State& s, std::size_t keep) noexcept {
   typename State::chunk* leaving = nullptr;
@@ -93,7 +93,7 @@ typename State::chunk* unlink_surplus(State& s, std::size_t keep) noexcept {
 }
 
 /// Takes empty chunks out, at most `most` bytes and one more, as long as more is idle, or more chunks are empty, than the
-/// retention policy keeps. The pages of a chunk may have gone before its last block was free.
+/// retention policy keeps. The pages of a chunk may have been returned before its last block was free.
 template <class State>
 typename State::chunk* unlink_idle(State& s, std::size_t most) noexcept {
   typename State::chunk* leaving = nullptr;
@@ -106,7 +106,7 @@ typename State::chunk* unlink_idle(State& s, std::size_t most) noexcept {
   return leaving;
 }
 
-/// Tells a drained list which chunks stay, or if it wants to know only that: which leave.
+/// Notifies a drained list of the chunks that stay, or, if it needs only those, of the chunks that leave.
 template <class State>
 void readopt(State& s, typename State::chunk* leaving) noexcept {
   if constexpr (requires { s.list.gone(*leaving); }) {
@@ -120,8 +120,8 @@ void readopt(State& s, typename State::chunk* leaving) noexcept {
 
 // ---- into the bits ---------------------------------------------------------------------------------------------------------
 
-/// The chunks of a pool in an array, for as long as they don't change: the chunk of a block that became free at random is found
-/// in 13 instead of 45 ns (a million of 64 bytes, Zen 5). Too many are looked up in the map.
+/// The chunks of a pool in an array, as long as they don't change. The chunk of a randomly freed block is found in 13 instead
+/// of 45 ns (a million of 64 bytes, Zen 5). If there are too many chunks, the map is used.
 template <class Chunks>
 class chunk_array {
   using chunk = typename Chunks::chunk;
@@ -151,7 +151,7 @@ class chunk_array {
   std::size_t number_ = 0;
 };
 
-/// Sets the bits of blocks, some at a time.
+/// Sets the bits of blocks, several at a time.
 template <class Chunks>
 class bit_marker {
  public:
@@ -196,8 +196,8 @@ TARN_NOINLINE void empty_list(State& s) noexcept {
   }
   detail::readopt(s, nullptr);
 }
-/// Of a pool whose objects are walked through: the bits say of each free block of the list that it is free. O(1) if nothing
-/// became free since the last time, where the list can say that.
+/// For a pool whose objects can be walked: marks every free block of the list in the bits. O(1) if nothing became free since
+/// the last time, and the list can detect that.
 template <class State>
 void settle_list(State& s) noexcept {
   if constexpr (requires { s.list.is_empty(); })
@@ -207,12 +207,12 @@ void settle_list(State& s) noexcept {
   s.chunks.settled();
 }
 
-/// As unlink_empty(), where bits say how many blocks of a chunk are free.
+/// As unlink_empty(), if bits show how many blocks of a chunk are free.
 template <class State>
 typename State::chunk* unlink_by_bits(State& s) noexcept {
   if constexpr (requires { s.list.is_empty(); })
     if (s.list.is_empty() && s.chunks.is_at_rest() && !s.chunks.has_untouched()) return nullptr;
-  detail::empty_list(s);  // also if it has no block: a chunk that leaves may have a part of it
+  detail::empty_list(s);  // even without blocks: a chunk that leaves may have a part of it
   typename State::chunk* leaving = nullptr;
   s.chunks.each([&](typename State::chunk& c) {
     if (c.carved != 0 && c.bitmap.free_blocks() == c.carved) s.chunks.unlink(c, leaving);
@@ -225,9 +225,9 @@ typename State::chunk* unlink_by_bits(State& s) noexcept {
 }
 
 /// As unlink_empty(), if the list doesn't see empty chunks: the free blocks of every chunk are counted. Each block is visited
-/// once, and linked to the others of its chunk: a second walk through all of them would cost as many cache misses again. The
-/// blocks of chunks that leave are forgotten. O(free blocks × log chunks), whatever chunks are full; O(1) if no block was
-/// allocated or freed since the last time, and the list can say so.
+/// once, and linked to the others of its chunk: a second walk through all of them would cost the same cache misses again. The
+/// blocks of chunks that leave are dropped. O(free blocks × log chunks), however many chunks are full; O(1) if no block was
+/// allocated or freed since the last time, and the list can detect that.
 template <class State>
 typename State::chunk* unlink_counted(State& s) noexcept {
   using chunk = typename State::chunk;
@@ -258,7 +258,7 @@ typename State::chunk* unlink_counted(State& s) noexcept {
   return leaving;
 }
 
-/// Takes every wholly free chunk out, including those that were never used. Returns them as a list linked by `next`.
+/// Takes every empty chunk out, including those that were never used. Returns them as a list linked by `next`.
 template <class State>
 typename State::chunk* unlink_empty(State& s) noexcept {
   if constexpr (State::traits::reuse::traits.sees_empty_chunks) {
@@ -286,8 +286,8 @@ typename State::chunk* unlink_all(State& s) noexcept {
   return all;
 }
 
-/// Rebuilds the list from the blocks that the checking policy knows as free, if the list holds all of those. Otherwise, what it
-/// lost stays lost.
+/// Rebuilds the list from the blocks that the checking policy knows as free, if the list holds all of those. Otherwise, blocks
+/// that it lost stay lost.
 template <class State>
 void mend(State& s) noexcept {
   s.chunks.trust_again();
@@ -303,7 +303,7 @@ void mend(State& s) noexcept {
   }
 }
 
-/// Makes every block as new, as if none had ever been handed out; checking columns stay. O(chunks).
+/// Resets every block, as if none had ever been allocated; checking columns stay. O(chunks).
 template <class State>
 void start_over(State& s) noexcept {
   s.list.forget();
@@ -321,7 +321,7 @@ void start_over(State& s) noexcept {
   }
 }
 
-/// If the blocks are an array: makes the pool as new if all of them are free, and returns the bytes of the array; else 0.
+/// If the blocks are an array: makes the pool as new if all of them are free, and returns the bytes of the array; otherwise 0.
 template <class State>
 std::size_t forget_if_idle(State& s) noexcept {
   free_link* links = nullptr;

@@ -1,5 +1,5 @@
-// The chunks of a pool: which ones exist, carving, finding a block's chunk, what growth and retention decide. Written for one
-// thread: it never locks, calls a store or runs user code. The caller holds the core guard.
+// The chunks of a pool: which ones exist, carving, finding a block's chunk, decisions of growth and retention. Written for one
+// thread; it never locks, calls a store or runs user code. The caller holds the core guard.
 #ifndef TARN_ALLOCATOR_DETAIL_CORE_MANY_CHUNKS_H_
 #define TARN_ALLOCATOR_DETAIL_CORE_MANY_CHUNKS_H_
 
@@ -27,7 +27,7 @@ class many_chunks : public suspicions<Traits>, public walks_of<Traits> {
   using layout = typename Traits::layout;
   static constexpr bool returns_chunks = Traits::retention::traits.returns_chunks;
   static constexpr bool checks_leaving = Traits::checks_leaving;
-  static constexpr bool may_lose_chunks = Traits::guards_records;  // find() answers null for a block in a chunk that was lost
+  static constexpr bool may_lose_chunks = Traits::guards_records;  // find() returns null for a block in a chunk that was lost
 
   template <class Values>
   TARN_STEP constexpr explicit many_chunks(const Values& values) noexcept(Values::nothrow)
@@ -41,13 +41,13 @@ class many_chunks : public suspicions<Traits>, public walks_of<Traits> {
 
   TARN_STEP const geometry_type& geometry() const noexcept { return geometry_; }
   TARN_STEP std::size_t capacity() const noexcept { return capacity_; }  // blocks, free or in use
-  std::size_t number() const noexcept { return count_.number.value; }  // if chunks go back
-  /// Blocks that were ever handed out and are in no bits: of a listed pool.
+  std::size_t number() const noexcept { return count_.number.value; }  // if chunks are returned
+  /// Blocks that were ever allocated and are in no bits: of a listed pool.
   std::size_t carved() const noexcept { return count_.carved.value - bits_.blocks; }
   const chunk* find(const void* block) const noexcept { return map_.find(block, geometry_); }
   chunk* find(const void* block) noexcept { return map_.find(block, geometry_); }
-  /// For hits: the chunk that the block most likely lies in, or null; whether it does, its slot there shows. bring_in_front()
-  /// makes the guess right as long as its result, which is false if there was no need, lives.
+  /// For hits: the most likely chunk of the block, or null. Its slot there shows whether the guess is right. A result of
+  /// bring_in_front() makes the guess right as long as it exists (false: there was no need).
   TARN_STEP chunk* guess(const void* block) noexcept { return map_.guess(block, geometry_); }
   TARN_STEP auto bring_in_front(const void* block) noexcept { return map_.bring_in_front(block, geometry_); }
   TARN_STEP std::byte* block_at(std::byte* first, std::size_t slot) const noexcept {
@@ -62,7 +62,7 @@ class many_chunks : public suspicions<Traits>, public walks_of<Traits> {
     const chunk* const c = find(address);
     return c != nullptr && slot_of(*c, address) < c->carved;
   }
-  /// Whether a block that the checking policy knows as free starts at the address. A hit of lifo_reuse asks that.
+  /// Whether a block that the checking policy knows as free starts at the address. Called in a hit of lifo_reuse.
   bool is_free(const void* block) const noexcept
     requires(Traits::hides_links)
   {
@@ -75,8 +75,8 @@ class many_chunks : public suspicions<Traits>, public walks_of<Traits> {
     return static_cast<const typename Traits::checking::template per_chunk<Traits>&>(c);
   }
 
-  /// The chunk whose red line somebody wrote over, since the previous call; or null. Neither it nor what lay behind it in the
-  /// map is part of the pool any more.
+  /// The chunk whose red line was overwritten since the previous call, or null. The chunk, and those behind it in the map, no
+  /// longer belong to the pool.
   const chunk* take_overrun() noexcept
     requires(Traits::guards_records)
   {
@@ -87,14 +87,14 @@ class many_chunks : public suspicions<Traits>, public walks_of<Traits> {
 
   // ---- carving -----------------------------------------------------------------------------------------------------------
 
-  /// How many blocks a front of `n` places should get. A new pool begins with a quarter: many a pool needs no more.
+  /// How many blocks a front of `n` places should get. A new pool begins with a quarter, because many pools need no more.
   std::size_t grain(std::size_t n) noexcept {
     const chunk* const c = untouched_.first();
     const bool is_new = !TARN_FOR_SIZE && c != nullptr && c->carved == 0 && c->blocks == capacity_;
     return walks_of<Traits>::grain(is_new ? larger(n / 4, 1) : n);
   }
-  /// Writes up to `n` blocks that are free in bits, or were never handed out, in ascending order. Returns how many. Computes
-  /// only their addresses: a chunk of a million blocks costs no more than a chunk of one.
+  /// Writes up to `n` blocks that are free in bits, or unused, in ascending order. Returns how many. Computes only their
+  /// addresses, so a chunk of a million blocks costs no more than a chunk of one.
   std::size_t carve(void** out, std::size_t n) noexcept {
     std::size_t got = 0;
     if constexpr (has_free_bits<Traits>) got = take_from_bits(out, n);
@@ -119,22 +119,22 @@ class many_chunks : public suspicions<Traits>, public walks_of<Traits> {
 
   // ---- growth ------------------------------------------------------------------------------------------------------------
 
-  /// What the growth policy wants next, with `more` blocks than now and `last` in the newest chunk (both 0: as things stand).
+  /// What the growth policy requests next, with `more` blocks than now and `last` in the newest chunk (both 0: now).
   TARN_STEP chunk_request next(std::size_t last, std::size_t more) const noexcept {
     return growth_.next_chunk(last != 0 ? last : newest_ / marks, capacity_ + more, geometry_.stride());
   }
-  /// Whether the pool is at its store, where the locking policy can't say that; and whether pages are going back. Changed under
+  /// Whether the pool is at its store, if the locking policy can't tell; and whether pages are being returned. Changed under
   /// the growth guard, the second under the core guard as well.
   TARN_STEP bool is_growing() const noexcept { return (newest_ & growing_mark) != 0; }
   TARN_STEP void set_growing(bool now) noexcept { newest_ = (newest_ & ~growing_mark) | (now ? growing_mark : 0); }
   bool pages_go() const noexcept { return (newest_ & pages_mark) != 0; }
   void set_pages_go(bool now) noexcept { newest_ = (newest_ & ~pages_mark) | (now ? pages_mark : 0); }
-  /// Whether fewer blocks were never handed out than a policy that grows ahead wants. O(chunks that have some).
+  /// Whether there are fewer unused blocks than a policy that grows ahead requires. O(chunks that have some).
   bool is_below_watermark() const noexcept {
     return untouched_.has_fewer_than(growth_.watermark(capacity_), [&](const chunk& c) { return map_.believes(c); });
   }
   std::size_t watermark() const noexcept { return growth_.watermark(capacity_); }
-  /// Makes the record of a fresh region. Not yet part of the pool; no block is touched.
+  /// Creates the record of a fresh region. It isn't yet part of the pool; no block is touched.
   chunk* make(memory region, std::size_t blocks) noexcept {
     auto* const start = static_cast<std::byte*>(region.start);
     if constexpr (Traits::guards_records) red_line::draw(start);
@@ -164,10 +164,10 @@ class many_chunks : public suspicions<Traits>, public walks_of<Traits> {
 
   // ---- giving back -------------------------------------------------------------------------------------------------------
 
-  /// For the reuse policy that sees empty chunks: a chunk became wholly free, or is used again.
+  /// For the reuse policy that sees empty chunks: a chunk became empty, or is used again.
   TARN_STEP status chunk_emptied() noexcept { return retention_.emptied(); }
   TARN_STEP void chunk_reused() noexcept { retention_.reused(); }
-  /// How many empty chunks stay when a surplus is given back.
+  /// How many empty chunks stay when a surplus is returned.
   std::size_t keep() const noexcept { return retention_.keep(); }
   bool has_surplus() const noexcept { return retention_.has_surplus(); }
 
@@ -180,7 +180,7 @@ class many_chunks : public suspicions<Traits>, public walks_of<Traits> {
     c.next = detail::replace(leaving, detail::pointer_to(c));
   }
   bool has_untouched() const noexcept { return untouched_.has_untouched(); }
-  /// Calls visit(chunk) for each that has blocks which were handed out, and others.
+  /// Calls visit(chunk) for each that has carved and uncarved blocks.
   template <class Visit>
   void each_begun(Visit visit) noexcept {
     for (chunk *c = untouched_.first(), *next; c != nullptr && c->carved != 0; c = next) {
@@ -203,7 +203,7 @@ class many_chunks : public suspicions<Traits>, public walks_of<Traits> {
     count_ = {};
     return map_.take_all();
   }
-  /// Makes it as new, except for what the policies count. Forgets the map's table, too.
+  /// Resets it, except for what the policies count. Also forgets the map's table.
   TARN_STEP void forget() noexcept {
     newest_ %= marks;
     map_.forget();
@@ -231,7 +231,7 @@ class many_chunks : public suspicions<Traits>, public walks_of<Traits> {
     }
     return got;
   }
-  /// Chunks have left, or bits were changed from outside.
+  /// Chunks have left, or other code changed bits.
   void recount_bits() noexcept {
     bits_ = {};
     each([this](chunk& c) {
@@ -244,7 +244,7 @@ class many_chunks : public suspicions<Traits>, public walks_of<Traits> {
 
   /// The next chunk by ascending address, or null.
   chunk* after(const void* address) noexcept { return map_.after(address); }
-  /// Calls visit(chunk) for each chunk, by ascending address. visit() may give the chunk back.
+  /// Calls visit(chunk) for each chunk, by ascending address. visit() may return the chunk to the store.
   template <class Visit>
   void each(Visit visit) {
     for (chunk* c = map_.after(nullptr); c != nullptr;) {
@@ -270,7 +270,7 @@ class many_chunks : public suspicions<Traits>, public walks_of<Traits> {
     if (c == nullptr) c = map_.after(address);
     while (c != nullptr && visit(*c)) c = map_.after(c->first);
   }
-  /// Calls visit(block) for every block that was handed out at least once, used or free, by ascending address.
+  /// Calls visit(block) for every block that was allocated at least once, used or free, by ascending address.
   template <class Visit>
   void each_carved(Visit visit) {
     each([&](chunk& c) {

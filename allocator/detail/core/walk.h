@@ -7,7 +7,7 @@
 //
 // A walk costs O(words + blocks in use), and what became free since the one before. It needs no memory, and chunks stay.
 //
-// Of an array, which keeps nothing beside its blocks, a walk has the bits on the stack: marked_array.
+// For an array, which keeps nothing but its blocks, a walk has the bits on the stack: marked_array.
 #ifndef TARN_ALLOCATOR_DETAIL_CORE_WALK_H_
 #define TARN_ALLOCATOR_DETAIL_CORE_WALK_H_
 
@@ -203,8 +203,8 @@ class chunk_walker {
 };
 
 /// Calls visit(chunk, block) for every block in use, by ascending address, as long as it returns true. visit() may free any
-/// block, and take others, which may be visited if they are ahead. Chunks that come meanwhile aren't walked through; none may
-/// go. `walk` is known to those who free blocks. Returns whether visit() never returned false.
+/// block, and take others, which may be visited if they are ahead. Chunks that are added during this aren't visited; none may
+/// be removed. `walk` is known to those who free blocks. Returns whether visit() never returned false.
 template <class Geometry, class State, class Visit>
 bool each_living(State& s, active_walk<State>& walk, Visit visit) {
   detail::settle(s);
@@ -273,7 +273,7 @@ class active_walk<State> : public marked_array<State> {
   }
 };
 
-/// The same for an array: no block that is taken meanwhile is visited. O(blocks).
+/// The same for an array: no block that is allocated during this is visited. O(blocks).
 template <class Geometry, class State, class Visit>
   requires(State::traits::in_place)
 bool each_living(State& s, active_walk<State>& walk, Visit visit) {

@@ -1,11 +1,11 @@
-// One block out, one block in, if the checking policy can refuse a call. The checks run before anything is touched; misuse is
-// reported once nothing is held any more.
+// Allocates and frees one block, if the checking policy can refuse a call. The checks run before anything is changed; misuse is
+// reported when nothing is held.
 //
-//   take   [hit: pop, verdict, count]     what came isn't a free block: take_carefully
+//   take   [hit: pop, verdict, count]     the result isn't a free block: take_carefully
 //   put    [hit: verdict, count, push]    refused: examined again to describe it, then reported
 //
-// If a hit holds no lock, the checks run under the core lock, which protects what they look up. sampled_path is for blocks that
-// a checking policy takes from memory of its own: they never enter the list.
+// If a hit holds no lock, the checks run under the core lock, which protects what they look up. sampled_path is for blocks from
+// the checking policy's own memory, which never enter the list.
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_CHECKED_PATH_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_CHECKED_PATH_H_
 
@@ -48,7 +48,7 @@ struct checked_path : admission<State> {
     return block;
   }
   static void* take_slow(State& s, pending_report& one) noexcept { return take_carefully(s, nullptr, one); }
-  /// Hands out a block that is in no list.
+  /// Allocates a block that is in no list.
   static void* take_given(State& s, void* block, pending_report& one) noexcept { return take_carefully(s, block, one); }
 
   static void count_put(State&, void*) noexcept {}  // put() does
@@ -60,7 +60,7 @@ struct checked_path : admission<State> {
     const status answer = refuse(s, block);
     return State::traits::has_chunk_table ? answer : status::refused;
   }
-  /// As put(), but the block goes nowhere. Returns whether it may.
+  /// As put(), but the block enters no list. Returns whether the free is valid.
   static bool retire(State& s, void* block) noexcept {
     {
       const hit_lock guard(s);
@@ -72,15 +72,15 @@ struct checked_path : admission<State> {
     refuse(s, block);
     return false;
   }
-  /// A block in use becomes one that is handed out now, checked as if it had been freed before. Returns whether it could; if
-  /// not, that was reported.
+  /// Reuses a block in use as a newly allocated one, checked as if it had been freed before. Returns whether it could; if not,
+  /// that was reported.
   static bool hand_on(State& s, void* block) noexcept {
     {
       const hit_lock guard(s);
       const look_lock looking(s);
       [[maybe_unused]] const auto in_front = s.chunks.bring_in_front(block);
       if (comes_in(s, block) == status::done && comes_out(s, block) == status::done) {
-        detail::open_block(s, block);  // again: who looked at it has poisoned it
+        detail::open_block(s, block);  // again: the check has poisoned it
         return true;
       }
     }
@@ -95,7 +95,7 @@ struct checked_path : admission<State> {
   }
 
  private:
-  /// Poisoned under the same lock: once that is released, another thread's verify() may look into the free block.
+  /// Poisoned under the same lock, because after that another thread's verify() may inspect the free block.
   TARN_STEP static bool may_go(State& s, void* block) noexcept {
     const look_lock looking(s);
     if ((TARN_FOR_SIZE ? comes_in(s, block) : s.checking.on_deallocate(s.chunks, block)) != status::done) [[unlikely]]
@@ -103,7 +103,7 @@ struct checked_path : admission<State> {
     detail::poison_block(s, block);
     return true;
   }
-  /// The same, if the chunk of the block had to be looked for.
+  /// The same, if the chunk of the block must be searched for.
   static bool may_go_after_all(State& s, void* block) noexcept {
     const look_lock looking(s);
     const auto in_front = s.chunks.bring_in_front(block);
@@ -124,7 +124,7 @@ struct checked_path : admission<State> {
     return block;
   }
 
-  /// Examines the block again to describe what is wrong. Meanwhile another thread may have been handed the block, so that it
+  /// Examines the block again to describe what is wrong. In between, another thread may have allocated the block, so that it
   /// looks valid.
   TARN_COLD static status refuse(State& s, void* block) noexcept {
     if constexpr (State::traits::has_chunk_table) {
@@ -135,10 +135,10 @@ struct checked_path : admission<State> {
     {
       const core_lock guard(s);
       s.checking.describe_deallocate(s.chunks, block, one);
-      if constexpr (State::traits::guards_records) detail::note_overrun(s, one);  // rather that: the block may be right
+      if constexpr (State::traits::guards_records) detail::note_overrun(s, one);  // preferred: the block may be valid
     }
     if (!one.seen()) one.note(misuse_kind::double_free, block);
-    if (one.what().kind == misuse_kind::ended_pool) s.locking.end();  // the guard re-entered lists that the pool had left
+    if (one.what().kind == misuse_kind::ended_pool) s.locking.end();  // the guard entered lists again that the pool had left
     detail::report(s, one);
     return status::refused;
   }
@@ -185,8 +185,8 @@ struct checked_path : admission<State> {
       return false;
     }
   }
-  /// If a list that was rebuilt is wrong again, what it is rebuilt from is wrong: the list is given up, and its blocks with it.
-  /// Returns whether to go on.
+  /// If a rebuilt list is wrong again, its source is wrong, so the list and its blocks are given up. Returns whether to
+  /// continue.
   TARN_COLD static bool mend_list(State& s, int mended) noexcept {
     if constexpr (mends && State::traits::list_holds_all) {
       if (mended == 0) {
@@ -205,7 +205,7 @@ struct checked_path : admission<State> {
 
 template <class State>
 struct sampled_path {
-  /// A sampled block if this call is due for one, else null.
+  /// A sampled block if this call is due for one, otherwise null.
   static void* take(State& s) noexcept {
     if (!s.checking.due()) [[likely]] return nullptr;
     return take_due(s);
@@ -235,7 +235,7 @@ struct sampled_path {
     s.checking.drop_sampled();
   }
 
-  /// For a handler of SIGSEGV: whether a sampled block is near the address, and what became of it.
+  /// For a handler of SIGSEGV: whether a sampled block is near the address, and its state.
   static bool explain_fault(const State& s, const void* address, misuse& what) noexcept {
     if (!s.checking.describe_fault(address, what)) return false;
     detail::name_pool(s, what);

@@ -1,9 +1,9 @@
-// What is checked around a call, and the reports, made once nothing is held any more. docs/design.md lists which comes when.
+// What is checked around a call, and the reports, which are sent when nothing is held. docs/design.md lists the order.
 //
 //   report_pending   called at the end of every slow call: reports what that found
-//   admission        whether a call goes on at all, in pools whose checking policy can refuse it
-//   switched         what a hit checks if checks were switched on while the program runs; off, that is one branch
-//                    take   [hit: pop · on: chunk and record of the block]     wrong: null, so that the slow half goes on
+//   admission        whether a call continues, in pools whose checking policy can refuse it
+//   switched         what a hit checks if checks were switched on at run time; off, it is one branch
+//                    take   [hit: pop · on: chunk and record of the block]     wrong: null, so that the slow path continues
 //                    put    [hit: on: chunk and record of the block · push]    wrong: refused
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_CHECKS_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_CHECKS_H_
@@ -56,14 +56,14 @@ TARN_STEP void report_overrun([[maybe_unused]] State& s) noexcept {
   if constexpr (State::traits::guards_records)
     detail::report_found(s, [&s](pending_report& one) { return detail::note_overrun(s, one); });
 }
-/// What a hit found whose checks are switched on.
+/// What a hit with checks switched on found.
 template <class State>
 TARN_STEP void report_noted([[maybe_unused]] State& s) noexcept {
   if constexpr (State::traits::checking::traits.switches)
     if (s.checking.is_on()) [[unlikely]]
       detail::report_found(s, [&s](pending_report& one) { return s.checking.take_noted(s.chunks, one); });
 }
-/// A region that the store should not have given.
+/// A region that the store should not have returned.
 template <class State>
 void report_broken_store(State& s) noexcept {
   const auto broken = [&s] {
@@ -78,7 +78,7 @@ void report_broken_store(State& s) noexcept {
   detail::report(s, one);
 }
 
-/// The end of a slow call, with nothing held: reports what was found meanwhile.
+/// The end of a slow call, with nothing held: reports what the call found.
 template <class State>
 void report_pending([[maybe_unused]] State& s) noexcept {
   if constexpr (State::traits::checks_leaving)
@@ -86,7 +86,7 @@ void report_pending([[maybe_unused]] State& s) noexcept {
   detail::report_noted(s);
   detail::report_overrun(s);
 }
-/// The same where the store may have been called, which may have something to report, too.
+/// The same if the store, which may also have something to report, may have been called.
 /// \param tells  false: the caller holds something, and calls upstream.tell() once it holds nothing
 template <class State>
 void report_pending_of_store(State& s, bool tells = true) noexcept {
@@ -97,7 +97,7 @@ void report_pending_of_store(State& s, bool tells = true) noexcept {
 
 // ---- whether a call goes on ------------------------------------------------------------------------------------------------
 
-/// Whether a block could be freed, as things stand. If not, that was reported.
+/// Whether a block can be freed now. If not, that was reported.
 template <class State>
 bool can_be_freed(State& s, void* block) noexcept {
   return !detail::report_found(s, [&](pending_report& one) {
@@ -113,7 +113,7 @@ struct admission {
   TARN_STEP static void report_if_seen(State& s, pending_report& one) noexcept {
     if (one.seen()) [[unlikely]] detail::report(s, one);
   }
-  /// A call that needs the pool's store came from there.
+  /// The pool's store made a call that needs the store.
   static void report_own_store([[maybe_unused]] State& s) noexcept {
     if constexpr (traits::tells_reentry)
       if (call_frame* const outer = call_frame::in(detail::pointer_to(s))) report_reentry(s, *outer);
@@ -131,11 +131,11 @@ struct admission {
     }
     return true;
   }
-  /// Whether a block could be freed, as things stand. If not, that was reported, unless it is null.
+  /// Whether a block can be freed now. If not, that was reported, unless it is null.
   static bool admits(State& s, void* block) noexcept {
     return block != nullptr && admits_caller(s) && detail::can_be_freed(s, block);
   }
-  /// Whether a block can have been requested with such a size and alignment. If not, that was reported for `block`.
+  /// Whether a block of this pool can have that size and alignment. If not, that was reported for `block`.
   static bool admits_size(State& s, void* block, std::size_t bytes, std::size_t alignment) noexcept {
     const auto& g = s.chunks.geometry();
     if (bytes <= g.block_size() && alignment <= g.block_alignment()) [[likely]] return true;
@@ -146,7 +146,7 @@ struct admission {
     detail::report(s, one);
     return false;
   }
-  /// Reports the delete of an object of `bytes` bytes or, if 0, of an array.
+  /// Reports that an object of `bytes` bytes or, if 0, an array is deleted.
   TARN_COLD static void refuse_delete(State& s, void* block, std::size_t bytes) noexcept {
     pending_report one;
     one.note(bytes == 0 ? misuse_kind::array_delete : misuse_kind::wrong_size, block).size = bytes;
@@ -161,7 +161,7 @@ struct admission {
     s.checking.note_site(s.chunks, block, where);
   }
 
-  /// The pool ends: reports what is still in use.
+  /// The pool is destroyed: reports what is still in use.
   static void end(State& s) noexcept {
     if constexpr (traits::checking::traits.sees_end) {
       pending_report one;
@@ -171,11 +171,12 @@ struct admission {
     }
   }
 
-  /// From now on report_in_use() asks the pool, if its checking policy says so. Called with nothing held, before a store is.
+  /// From now on report_in_use() includes the pool, if its checking policy supports that. Called with nothing held, before a
+  /// store is.
   static void be_listed(State& s) noexcept {
     if constexpr (traits::checking::traits.tells_in_use) s.checking.be_listed(detail::pointer_to(s), report_in_use);
   }
-  /// Reports the blocks in use, for each site or all at once. Returns how many.
+  /// Reports the blocks in use, for each site or together. Returns how many.
   TARN_COLD static std::size_t report_in_use(void* pool) noexcept
     requires(traits::checking::traits.tells_in_use)
   {
@@ -196,7 +197,7 @@ struct admission {
     return blocks;
   }
 
-  /// Reports every block that was written where it should not be. Returns how many.
+  /// Reports every block with bytes that were overwritten by mistake. Returns how many.
   static std::size_t verify(State& s) noexcept
     requires(traits::can_verify)
   {
@@ -231,7 +232,7 @@ struct admission {
 
 // ---- checks that can be switched on ----------------------------------------------------------------------------------------
 
-/// Of pools whose checks are never on.
+/// For pools whose checks are never on.
 template <class State>
 struct switched {
   static constexpr bool can_be_on = false;
@@ -247,13 +248,13 @@ struct switched<State> {
   static constexpr bool can_be_on = true;
 
   TARN_STEP static bool is_on(const State& s) noexcept { return s.checking.is_on(); }
-  /// Whether a block that came from the list may be handed out; null: yes. Called under the hit lock.
+  /// Whether a block from the list may be allocated; null: yes. Called under the hit lock.
   TARN_NOINLINE static bool comes_out(State& s, void* block) noexcept {
     if (block == nullptr) return true;
     const look_lock looking(s);
     return s.checking.comes_out(s.chunks, block);
   }
-  /// Whether a block may be given back; null: yes. Called under the hit lock.
+  /// Whether a block may be freed; null: yes. Called under the hit lock.
   TARN_NOINLINE static bool comes_in(State& s, void* block) noexcept {
     if (block == nullptr) return true;
     const look_lock looking(s);
@@ -261,8 +262,8 @@ struct switched<State> {
   }
   static bool admits(State& s, void* block) noexcept { return !is_on(s) || detail::can_be_freed(s, block); }
 
-  /// Switches the checks of a pool. Returns whether it could. They can't be switched on where a hit holds nothing that keeps it
-  /// from running meanwhile: it would have decided already that nothing is looked at.
+  /// Switches the checks of a pool. Returns whether it could. They can't be switched on if a hit holds no lock, because a hit
+  /// in progress may already have decided not to check.
   /// \param is_owner  the pool has no lock, and belongs to this thread
   static bool switch_to(State& s, bool now, bool is_owner) noexcept {
     if (!now) return s.checking.switch_off(), true;

@@ -37,8 +37,8 @@ template <class State, class Size>
 using geometry_for = std::conditional_t<State::traits::size_is_given_at_run_time, geometry<Size, State::traits::shape>,
                                         typename State::traits::geometry>;
 
-/// As each_living(), also those that lie in no chunk: calls visit(block). Meanwhile no pool asks this one to trim, and no call
-/// waits. Precondition: no other thread uses the pool.
+/// As each_living(), and also those outside all chunks: calls visit(block). During this no pool asks this one to trim, and no
+/// call waits. Precondition: no other thread uses the pool.
 /// \tparam Size  of the blocks
 template <class Size, class State, class Visit>
 bool visit_blocks(State& s, active_walk<State>& walk, Visit visit) {
@@ -81,13 +81,14 @@ class ending_blocks {
       else s_.chunks.recount_bits();
       s_.chunks.settled();
     }
-    // lock_free, which may have found the list empty meanwhile, looks again.
+    // lock_free, which may have found the list empty in between, checks again.
     if constexpr (traits::locking::traits.own_free_list) s_.locking.drain_all(s_);
   }
   ending_blocks(const ending_blocks&) = delete;
   ending_blocks& operator=(const ending_blocks&) = delete;
 
-  /// Calls end(block) for every block in use, unless it has ended meanwhile. It returns whether the block has become free.
+  /// Calls end(block) for every block in use, unless its object was destroyed in between. It returns whether the block has
+  /// become free.
   template <class End>
   void each(End end) noexcept {
     detail::each_living<geometry_for<State, Size>>(s_, walk_, [&](chunk& c, void* block) {
@@ -96,8 +97,8 @@ class ending_blocks {
     });
     walk_.at(reinterpret_cast<const void*>(static_cast<std::uintptr_t>(-1)));
   }
-  /// Calls end(block) for a block that the walk has yet to come to, unless it has ended. Returns whether it is one that the
-  /// walk has to do with.
+  /// Calls end(block) for a block ahead of the walk, unless its object was destroyed. Returns whether the block is part of the
+  /// walk.
   template <class End>
   bool end_ahead(void* block, End end) noexcept {
     chunk* const c = s_.chunks.find(block);
@@ -229,7 +230,7 @@ class clearing {
   std::uint64_t sampled_then_ = 0;  // those that came later may be left
 };
 
-/// Makes all blocks free at once, if nobody must hear of each. Returns whether it could.
+/// Frees all blocks together, if no policy must be notified of each. Returns whether it could.
 template <class State>
 bool forget_blocks_in_use([[maybe_unused]] State& s) noexcept {
   using traits = typename State::traits;
@@ -282,7 +283,7 @@ class endings {
   }
   bool running() const noexcept { return now_ != nullptr; }
 
-  /// While this lives, it hears of every object that is ended.
+  /// While this exists, it is notified of every object that is destroyed.
   class walk : public active_walk<state> {
    public:
     walk(endings& of, Pool& pool) noexcept : active_walk<state>(inspector::state_of(pool)), of_(of) {
@@ -300,7 +301,7 @@ class endings {
     endings& of_;
   };
 
-  /// While this lives, every object is ended once, whoever does it.
+  /// While this exists, every object is destroyed once, whatever code does it.
   class all {
    public:
     all(endings& of, Pool& pool) noexcept : of_(of), clearing_(inspector::state_of(pool)) {
@@ -371,7 +372,7 @@ class blocks_to_fill {
   void* some_[batch];
 };
 
-/// Blocks whose objects ended.
+/// Blocks whose objects were destroyed.
 template <class Pool>
 class returned_blocks {
  public:

@@ -1,6 +1,6 @@
 // The events of a pool. Each is reported here to all observers: the statistics policy, its trace, the registry, and tools that
-// know which memory may be used. An observer that the pool doesn't have costs nothing.
-// What is found wrong is no event: checks.h.
+// know which memory may be used. An observer that isn't there costs nothing.
+// Detected misuse isn't an event: see checks.h.
 //
 //   a block       on_allocate, on_deallocate; for tools: open_block, poison_block
 //   no block      on_refusal
@@ -13,7 +13,7 @@
 //   blocks ever handed out = in use + at the front of the list + waiting in front of the list + behind the list's front
 //                            '----------------------- outside -----------------------------'
 //
-// `outside` changes only where the front is refilled or emptied, so the most that it ever was is never less than the peak.
+// `outside` changes only when the front is refilled or emptied, so its maximum is never less than the peak.
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_EVENTS_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_EVENTS_H_
 
@@ -56,7 +56,7 @@ TARN_STEP void on_allocate(State& s, void* block, bool counts = true) noexcept {
   if (counts) s.statistics.on_allocate(1);
   detail::trace_block(s, trace_kind::allocate, block);
 }
-/// Before the block can be handed out again.
+/// Before the block can be allocated again.
 template <class State>
 TARN_STEP void on_deallocate(State& s, void* block, bool counts = true) noexcept {
   if (counts) s.statistics.on_deallocate(1);
@@ -95,20 +95,20 @@ TARN_STEP void off_chunk(State& s, memory region) noexcept {
   if constexpr (State::traits::is_listed) s.name.off_chunk(region.bytes, s.chunks.capacity());
   detail::trace(s, trace_kind::give_back, region);
 }
-/// All blocks are free, also those in use. Before the chunks go.
+/// All blocks are freed, including those in use. Before the chunks are returned.
 template <class State>
 TARN_STEP void on_release([[maybe_unused]] State& s) noexcept {
   if constexpr (State::traits::statistics::traits.hears_release) s.statistics.on_release();
   detail::trace(s, trace_kind::release, {});
 }
 
-/// Blocks in use that lie in no chunk.
+/// Blocks in use outside all chunks.
 template <class State>
 std::size_t apart([[maybe_unused]] const State& s) noexcept {
   if constexpr (State::traits::samples) return s.checking.live();
   else return 0;
 }
-/// Blocks came from behind the front of the list, or went there and back.
+/// Blocks moved between the front of the list and what is behind it.
 template <class State>
 TARN_STEP void on_outside([[maybe_unused]] State& s) noexcept {
   if constexpr (State::traits::is_listed) s.name.on_outside(s.list.outside(s.chunks) + detail::apart(s));

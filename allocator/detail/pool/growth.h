@@ -1,4 +1,4 @@
-// How a pool gets chunks, and how it gives them back. A store is called under the growth lock, and no other.
+// How a pool gets chunks, and how it returns them. A store is called under the growth lock, and no other.
 //
 //   grow             a chunk: the one that maintain() got, or else get_chunks
 //   get_chunks       as many as it takes, or none; a `growth` is a transaction:
@@ -6,10 +6,10 @@
 //     top_up         what the chunk map and the locking policy need for themselves · store
 //     adopt          [core: into the chunk map and the list]         not adopted: back to the store
 //
-//   give_surplus_back  called by a free: return_surplus, if the growth lock can be had without waiting
+//   give_surplus_back  called by a free: return_surplus, if the growth lock is available without waiting
 //   return_chunks    [core: unlink] · store
 //   return_pages     [core: take idle pages] · store · [core: those that it refused are as before]
-//   come_back        [core: blocks whose pages have gone may be taken again]
+//   come_back        [core: blocks whose pages were returned may be taken again]
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_GROWTH_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_GROWTH_H_
 
@@ -41,7 +41,7 @@ std::size_t capacity_of(const State& s) noexcept {
   return s.chunks.capacity();
 }
 
-/// The capacity, including what a bounded store that is still untouched will give.
+/// The capacity, including what an untouched bounded store will provide.
 template <class State>
 std::size_t most_capacity_of(const State& s) noexcept {
   if constexpr (State::traits::in_place) {
@@ -54,8 +54,8 @@ std::size_t most_capacity_of(const State& s) noexcept {
   }
 }
 
-/// Whether the pool has every block that it can have: then nobody need wait for the growth lock, whose holder may be at the
-/// store. Always false where that waits for no thread.
+/// Whether the pool has every block that it can have. If so, no thread need wait for the growth lock, whose holder may be at
+/// the store. Always false if the lock waits for no thread.
 template <class State>
 bool is_at_cap([[maybe_unused]] State& s) noexcept {
   if constexpr (State::traits::in_place || State::traits::may_grow_past_cap ||
@@ -71,9 +71,9 @@ bool is_at_cap([[maybe_unused]] State& s) noexcept {
 
 // ---- the chunk that maintain() fills ---------------------------------------------------------------------------------------
 
-/// The chunk that maintain() got ahead and fills, a slice of its pages at a time. Changed under the growth lock; a slice is
-/// filled with nothing held, so the chunk may meanwhile become the pool's, be used and be empty again. It must not go back to
-/// the store before: wait_for_fillers().
+/// The chunk that maintain() got in advance and fills, a slice of its pages at a time. Changed under the growth lock. A slice
+/// is filled with nothing held, so during this the chunk may become part of the pool, be used and be empty again. It must not
+/// be returned to the store before: wait_for_fillers().
 template <class Traits, bool GrowsAhead = Traits::grows_ahead>
 class chunk_ahead {
   using chunk = typename Traits::chunk;
@@ -85,16 +85,16 @@ class chunk_ahead {
   std::size_t blocks() const noexcept { return chunk_ != nullptr ? chunk_->blocks : 0; }
   bool overlaps(memory region) const noexcept { return chunk_ != nullptr && detail::overlap(chunk_->region, region); }
 
-  /// Precondition: there is none, and nobody fills.
+  /// Precondition: there is none, and no thread fills.
   void begin(chunk& c) noexcept {
     chunk_ = detail::pointer_to(c);
     taken_ = 0;
     refused_.store(false, memory_order_relaxed);
   }
-  /// It is the pool's, or goes back.
+  /// It becomes part of the pool, or is returned.
   chunk* end() noexcept { return detail::replace(chunk_, nullptr); }
 
-  /// Pages that nobody has filled or fills; null: there are none. The caller fills them and calls filled().
+  /// Pages that no thread has filled or is filling; null: there are none. The caller fills them and calls filled().
   memory take_slice() noexcept {
     const std::size_t page = system_pages::page_bytes();
     auto* const start = static_cast<std::byte*>(chunk_->region.start);
@@ -110,13 +110,13 @@ class chunk_ahead {
     if (fillers_.fetch_sub(1, memory_order_release) == (awaited | 1)) wake_all(fillers_.address());
   }
   bool is_being_filled() const noexcept { return fillers_.load(memory_order_acquire) != 0; }
-  /// Somebody calls maintain(). The only change that needs no growth lock.
+  /// A thread calls maintain(). The only change that needs no growth lock.
   void be_maintained() noexcept { maintained_.store(true, memory_order_relaxed); }
   bool is_maintained() const noexcept { return maintained_.load(memory_order_relaxed); }
   /// Whether the system refused memory for it.
   bool was_refused() const noexcept { return refused_.load(memory_order_relaxed); }
 
-  /// Called under the growth lock, so that no slice begins. Waits for those that somebody fills: microseconds.
+  /// Called under the growth lock, so that no slice begins. Waits for those in progress: microseconds.
   void wait_for_fillers() noexcept {
     if (fillers_.load(memory_order_acquire) == 0) return;
     fillers_.fetch_or(awaited, memory_order_relaxed);
@@ -134,7 +134,7 @@ class chunk_ahead {
   atomic_word<bool> maintained_ = false;
 };
 
-/// Of a pool that doesn't grow ahead: there is never one.
+/// For a pool that doesn't grow ahead: there is never one.
 template <class Traits>
 class chunk_ahead<Traits, false> {
  public:
@@ -150,7 +150,7 @@ class chunk_ahead<Traits, false> {
 
 // ---- getting chunks --------------------------------------------------------------------------------------------------------
 
-/// Gives a list of chunks, linked by `next`, back to where they came from. Returns how many bytes.
+/// Returns a list of chunks, linked by `next`, to their stores. Returns how many bytes.
 template <class State>
 TARN_COLD std::size_t give_back(State& s, typename State::chunk* c) noexcept {
   const auto& g = s.chunks.geometry();
@@ -159,15 +159,15 @@ TARN_COLD std::size_t give_back(State& s, typename State::chunk* c) noexcept {
   while (c != nullptr) {
     const supplied its{c->region, c->blocks, c->from_second, State::traits::aligns_first && c->is_cheap};
     memory_tools::hand_out(c->first, g.extent(its.blocks));
-    c = c->next;  // the record may lie in the region
+    c = c->next;  // the record may be in the region
     bytes += its.region.bytes;
     s.upstream.give_back(its, g);
   }
   return bytes;
 }
 
-/// Chunks that were fetched and aren't the pool's yet. At its end they go back, unless they were adopted; that calls the store,
-/// so it is given the lock, which must outlive it.
+/// Chunks that were fetched and aren't part of the pool yet. Its destructor returns them, unless they were adopted. That calls
+/// the store, so it needs the lock, which must outlive it.
 template <class State>
 class growth {
   using traits = typename State::traits;
@@ -193,10 +193,10 @@ class growth {
     first_ = detail::pointer_to(c);
     if constexpr (maps) map_.insert(c, s_.chunks.geometry());
   }
-  /// The chunks are no longer this one's. Returns the first.
+  /// Gives up the chunks. Returns the first.
   chunk* forget() noexcept { return detail::replace(first_, nullptr); }
 
-  /// Fetches another chunk. Returns whether it could: else growth or the store refused, and nothing has changed.
+  /// Fetches another chunk. Returns whether it could. If not, growth or the store refused, and nothing has changed.
   bool fetch([[maybe_unused]] attempt_at<State>& one) noexcept {
     const chunk_request request = [&] {
       const core_lock guard(s_);
@@ -212,8 +212,8 @@ class growth {
     return make(s_.upstream.fetch_second(s_.chunks.geometry()));
   }
 
-  /// Gives the chunk map and the locking policy memory to adopt the chunks or, if there are none, to continue. The map does
-  /// without if the store refuses: then it finds chunks in its tree. Returns whether the locking policy has what it needs.
+  /// Gives the chunk map and the locking policy memory to adopt the chunks or, if there are none, to continue. If the store
+  /// refuses, the map works without it and finds chunks in its tree. Returns whether the locking policy has what it needs.
   bool top_up() noexcept {
     const auto lacking_in_map = [this] {
       const core_lock guard(s_);
@@ -229,7 +229,7 @@ class growth {
     while (const std::size_t bytes = s_.locking.shortage(s_, first_)) {
       const memory got = s_.upstream.allocate_metadata(bytes, is_ours);
       s_.locking.supply(s_, got);
-      if (!got) return first_ != nullptr && s_.locking.shortage(s_, first_) == 0;  // it can do without for now
+      if (!got) return first_ != nullptr && s_.locking.shortage(s_, first_) == 0;  // not needed for now
     }
     return true;
   }
@@ -241,7 +241,7 @@ class growth {
   static constexpr bool maps = looks && !traits::one_chunk;
   struct no_map {};
 
-  /// Not a part of the other: so compilers see that nothing is left to give back.
+  /// Separate from the other, so that compilers see that nothing is left to return.
   static void adopt(State& s, chunk* c) noexcept {
     for (chunk* next = c; c != nullptr; c = next) {
       next = c->next;
@@ -253,7 +253,7 @@ class growth {
       detail::serve(s, served);
     }
   }
-  /// Makes a chunk in a region. Returns whether it could: there is one, and it is sound.
+  /// Creates a chunk in a region. Returns whether it could: there is a region, and it is valid.
   bool make(const supplied& got) noexcept {
     if (!got || !is_new(got.region, traits::chunk_alignment(s_.chunks.geometry()))) return false;
     chunk* const c = s_.chunks.make(got.region, got.blocks);
@@ -264,8 +264,8 @@ class growth {
     push(*c);
     return true;
   }
-  /// Whether a region overlaps nothing of the pool, if a checking policy looks. One that does is left alone: it may belong to
-  /// another pool.
+  /// Whether a region doesn't overlap the pool, if the checking policy checks that. A region that does is left alone, because
+  /// it may belong to another pool.
   bool is_new([[maybe_unused]] memory region, [[maybe_unused]] std::size_t alignment) noexcept {
     if constexpr (looks) {
       const core_lock guard(s_);
@@ -290,13 +290,13 @@ class growth {
   TARN_NO_UNIQUE_ADDRESS std::conditional_t<maps, chunk_tree<chunk, typename traits::geometry>, no_map> map_;
 };
 
-/// Gets what the chunk map and the locking policy lack for themselves. Returns whether the locking policy has it.
+/// Gets the memory that the chunk map and the locking policy need for themselves. Returns whether the locking policy has it.
 template <class State, at_store How>
 bool top_up(State& s, const store_scope<State, How>& held) noexcept {
   return growth<State>(s, held).top_up();
 }
-/// The chunk that maintain() got ahead becomes the pool's, filled or not. Returns whether it does: there is one, and memory for
-/// what must be known of it.
+/// The chunk that maintain() got in advance becomes part of the pool, filled or not. Returns whether it does: there is one, and
+/// memory for its tables.
 template <class State, at_store How>
 bool adopt_ahead(State& s, const store_scope<State, How>& held) noexcept {
   if (s.ahead.get() == nullptr) return false;
@@ -306,8 +306,8 @@ bool adopt_ahead(State& s, const store_scope<State, How>& held) noexcept {
   fresh.adopt();
   return s.ahead.end() != nullptr;
 }
-/// Gets chunks with at least that many blocks in all, or none. Returns how many blocks they have; 0: growth or a store refused.
-/// If there are no tables for chunks of the first store, those of the second, which may need none, must do.
+/// Gets chunks with at least that many blocks in total, or none. Returns how many blocks they have; 0: growth or a store
+/// refused. Without tables for chunks of the first store, those of the second, which may need none, are used.
 template <class State, at_store How>
 TARN_STEP std::size_t get_chunks_here(State& s, const store_scope<State, How>& held, std::size_t blocks,
                                       attempt_at<State>& one) noexcept {
@@ -332,15 +332,15 @@ TARN_COLD std::size_t get_chunks_apart(State& s, const store_scope<State, How>& 
                                        attempt_at<State>& one) noexcept {
   return detail::get_chunks_here(s, held, blocks, one);
 }
-/// Where a pool has one chunk, as on firmware, it is inlined: a tenth of such a pool's code.
+/// Inlined in a pool of one chunk, as on firmware: a tenth of such a pool's code.
 template <class State, at_store How>
 std::size_t get_chunks(State& s, const store_scope<State, How>& held, std::size_t blocks, attempt_at<State>& one) noexcept {
   if constexpr (State::traits::one_chunk) return detail::get_chunks_here(s, held, blocks, one);
   else return detail::get_chunks_apart(s, held, blocks, one);
 }
 
-/// Gets the chunk that is ahead or, if there is none, at least that many blocks. Returns whether it could.
-/// \param expects  whether they are reserved: then the locking policy gets ready for them
+/// Gets the chunk fetched in advance or, if there is none, at least that many blocks. Returns whether it could.
+/// \param expects  whether they are reserved, so that the locking policy prepares for them
 template <class State, at_store How>
 bool grow(State& s, const store_scope<State, How>& held, std::size_t blocks, attempt_at<State>& one,
           bool expects = false) noexcept {
@@ -354,7 +354,7 @@ template <class State>
 bool grow_to(State& s, std::size_t blocks, attempt_at<State>& one) noexcept {
   if (detail::is_at_cap(s)) {
     if (detail::capacity_of(s) >= blocks) return true;
-    if (detail::is_at_cap(s)) return false;  // else a chunk was given back meanwhile
+    if (detail::is_at_cap(s)) return false;  // otherwise a chunk was returned in between
   }
   const growth_lock growing(s);
   if (!growing.is_held()) return one.is_hopeless = true, detail::capacity_of(s) >= blocks;
@@ -367,15 +367,15 @@ bool grow_to(State& s, std::size_t blocks, attempt_at<State>& one) noexcept {
   return true;
 }
 
-/// Blocks whose pages have gone are free again, some at a time. Returns whether there were some. \param may_grow  whether the
-/// growth lock is held; if not, the caller may be at the store, and hold it further out.
+/// Makes some blocks whose pages were returned available again. Returns whether there were some. \param may_grow  whether the
+/// growth lock is held; if not, the caller may be at the store, and hold it in an outer call.
 template <class State>
 bool come_back([[maybe_unused]] State& s, [[maybe_unused]] bool may_grow) noexcept {
   if constexpr (State::traits::returns_pages) {
     if (!may_grow && !detail::grows_here(s)) return false;
     [[maybe_unused]] served_of<State> served;
     const core_lock guard(s);
-    if (!may_grow && s.chunks.pages_go()) return false;  // these may be on their way
+    if (!may_grow && s.chunks.pages_go()) return false;  // their pages may be in the process of being returned
     const bool some = s.list.recommit();
     detail::serve(s, served);
     return some;
@@ -383,8 +383,8 @@ bool come_back([[maybe_unused]] State& s, [[maybe_unused]] bool may_grow) noexce
     return false;
   }
 }
-/// Tops up what the locking policy keeps for itself, with nothing held; never waits. Once somebody has called maintain(), which
-/// does so, no allocation calls the store for it.
+/// Tops up what the locking policy keeps for itself, with nothing held; never waits. After the first maintain(), which does
+/// this, allocations no longer call the store for it.
 template <class State>
 TARN_COLD void feed(State& s) noexcept {
   if constexpr (State::traits::keeps_memory && State::traits::locking::traits.can_try) {
@@ -396,7 +396,7 @@ TARN_COLD void feed(State& s) noexcept {
 
 // ---- giving them back ------------------------------------------------------------------------------------------------------
 
-/// Gives back the chunks that unlink(s) takes out. Returns how many bytes.
+/// Returns the chunks that unlink(s) takes out to the store. Returns how many bytes.
 template <class State, class Unlink>
 std::size_t return_chunks(State& s, Unlink unlink) noexcept {
   typename State::chunk* leaving;
@@ -408,7 +408,7 @@ std::size_t return_chunks(State& s, Unlink unlink) noexcept {
   }
   return detail::give_back(s, leaving);
 }
-/// Gives idle pages of chunks back: all, or so many that a free can wait for that. Only the growth lock is held while the
+/// Returns idle pages of chunks to the system: all, or few enough for a free to wait. Only the growth lock is held while the
 /// system works. Returns how many bytes.
 enum class pages_go { some, all };
 template <class State>
@@ -433,8 +433,8 @@ std::size_t return_pages(State& s, pages_go how) noexcept {
   } while (how == pages_go::all && n != 0 && gone == n);
   return bytes;
 }
-/// Called by trim(). Gives back the empty chunks, idle pages and, if no chunk is left and no other thread has a part of it,
-/// what the pool keeps for itself. Returns the bytes of chunks and pages.
+/// Called by trim(). Frees the empty chunks, idle pages and, if no chunk is left and no other thread uses a part of it, what
+/// the pool keeps for itself. Returns the bytes of chunks and pages.
 template <class State>
 std::size_t return_idle(State& s) noexcept {
   if (s.chunks.are_kept()) return 0;
@@ -457,7 +457,7 @@ std::size_t return_idle(State& s) noexcept {
   }
   return bytes;
 }
-/// Gives back every chunk, including those with blocks in use, and the memory that the pool kept for itself.
+/// Frees every chunk, including those with blocks in use, and the memory that the pool kept for itself.
 template <class State>
 void return_all(State& s) noexcept {
   s.locking.drop_all();
@@ -477,8 +477,8 @@ void return_all(State& s) noexcept {
   s.locking.end();
 }
 
-/// Gives back the empty chunks that the retention policy doesn't keep, or some of what it doesn't keep of idle pages. Returns
-/// how many bytes.
+/// Frees the empty chunks that the retention policy doesn't keep, or some of the idle pages that it doesn't keep. Returns how
+/// many bytes.
 template <class State>
 std::size_t return_surplus(State& s) noexcept {
   if (s.chunks.are_kept()) return 0;
@@ -498,7 +498,7 @@ std::size_t return_surplus(State& s) noexcept {
     });
   }
 }
-/// Whether the growth lock can be had, or not, without waiting for another thread.
+/// Whether it is known without waiting for another thread that the growth lock is available, or isn't.
 template <class State>
 inline constexpr bool need_not_wait = State::is_confined || State::traits::locking::traits.can_try;
 /// Calls use() under the growth lock, unless that would wait for another thread, which may be at the store or fill pages.
@@ -510,7 +510,7 @@ bool without_waiting(State& s, Use use) noexcept {
   use();
   return true;
 }
-/// Called by a free. What would have to wait stays until the next time; under a mutex that can't be tried, until an allocation
+/// Called by a free. What would have to wait is left for the next time; if the mutex has no try_lock(), until an allocation
 /// finds no block.
 template <class State>
 TARN_COLD void give_surplus_back(State& s) noexcept {

@@ -1,4 +1,4 @@
-// How the products built on a pool look into it.
+// Access to a pool's internals for the products built on it.
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_INSPECTOR_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_INSPECTOR_H_
 
@@ -13,14 +13,14 @@
 namespace tarn::detail {
 
 struct inspector {
-  /// Returns the state, once all that lay in front of the list is back in it. Precondition: no other thread uses the pool.
+  /// Returns all cached blocks to the list, then returns the state. Precondition: no other thread uses the pool.
   template <class Traits>
   static pool_state<Traits>& drained(pool_members<Traits>& pool) noexcept {
     pool.state_.locking.drain_all(pool.state_);
     return pool.state_;
   }
 
-  /// From now on no call waits for a block: there is no other thread.
+  /// From now on no call waits for a block, because there is no other thread.
   template <class Traits>
   static void end_waiting([[maybe_unused]] pool_members<Traits>& pool) noexcept {
     if constexpr (Traits::waits) pool.state_.upstream.line().close();
@@ -31,7 +31,7 @@ struct inspector {
     return pool.state_;
   }
 
-  /// As try_allocate(), but waits for a block as `limit` says (waiting.h), where the exhaustion policy waits at all.
+  /// As try_allocate(), but waits for a block up to `limit` (waiting.h), if the exhaustion policy waits at all.
   template <class Traits, class Limit>
   TARN_STEP static void* allocate_or_null(pool_members<Traits>& pool, [[maybe_unused]] Limit limit) noexcept {
     if constexpr (waits_under<pool_state<Traits>, Limit>) return pool.allocate_under(limit);
@@ -47,7 +47,7 @@ struct inspector {
     return Traits::waits;
   }
 
-  /// As try_allocate(), but null where that takes a call.
+  /// As try_allocate(), but returns null if that needs a call.
   template <class Traits>
   TARN_STEP static void* hit(pool_members<Traits>& pool) noexcept {
     using path = typename pool_members<Traits>::path;
@@ -55,7 +55,7 @@ struct inspector {
     else return path::take(pool.state_);
   }
 
-  /// As try_allocate(), for a caller that holds a guard of its own, and calls tell() once it holds nothing.
+  /// As try_allocate(), for a caller that holds its own guard, and calls tell() when it holds nothing.
   template <class Traits>
   static void* allocate_untold(pool_members<Traits>& pool) noexcept {
     if constexpr (!Traits::tells_later) {
@@ -72,27 +72,27 @@ struct inspector {
     pool.state_.upstream.tell();
   }
 
-  /// Called after release(): the pool ends, though it is never destroyed.
+  /// Called after release(): ends a pool that is never destroyed.
   template <class Traits>
   static void end_stores(pool_members<Traits>& pool) noexcept {
     pool.state_.upstream.end();
     if constexpr (Traits::in_place) pool.state_.chunks.end();
   }
 
-  /// The pool lies in that owner. Precondition: its store was not called yet.
+  /// The pool is part of that owner. Precondition: its store was not called yet.
   template <class Traits, class Owner>
   static void belong_to(pool_members<Traits>& pool, Owner owner) noexcept {
     pool.state_.upstream.belong_to(owner);
   }
 
-  /// Gives empty chunks back, unless another thread is at the pool. Returns their bytes. Never waits.
+  /// Frees empty chunks, unless another thread is using the pool. Returns their bytes. Never waits.
   template <class Traits>
   static std::size_t trim_if_idle([[maybe_unused]] pool_members<Traits>& pool) noexcept {
     if constexpr (Traits::may_return_chunks && need_not_wait<pool_state<Traits>>)
       return detail::trim_if_idle(pool.state_).bytes;
     else return 0;
   }
-  /// Called before the pool ends, though it is never destroyed. Waits for those who ask it to trim.
+  /// Called before the end of a pool that is never destroyed. Waits for threads that ask it to trim.
   template <class Traits>
   static void be_left_alone(pool_members<Traits>& pool) noexcept {
     detail::be_left_alone(pool.state_);
@@ -114,19 +114,19 @@ struct inspector {
   static constexpr bool can_refuse() noexcept {
     return Pool::refuses;
   }
-  /// Whether blocks in use at the pool's end are meant.
+  /// Whether blocks that are in use when the pool is destroyed are intended.
   template <class Pool>
   static constexpr bool may_end_in_use() noexcept {
     return Pool::may_end_in_use;
   }
-  /// Whether a batch costs less than its blocks one by one: they share a lock, and none is looked at by itself.
+  /// Whether a batch costs less than its blocks one by one: they share a lock, and none is checked individually.
   template <class Traits>
   static constexpr bool prefers_batches(const pool_members<Traits>*) noexcept {
-    // Those who wait for a block each while they hold others may wait for each other.
+    // Threads that each wait for a block while they hold others may wait for each other.
     return (!Traits::checking::traits.refuses || Traits::waits) && !Traits::samples && !pool_state<Traits>::is_confined;
   }
 
-  /// Whether the pool would take the block back. If not, its checking policy has reported that.
+  /// Whether the pool would accept the block in a free. If not, its checking policy has reported that.
   template <class Traits>
   static bool admits(pool_members<Traits>& pool, void* block) noexcept {
     using members = pool_members<Traits>;

@@ -1,20 +1,20 @@
-// The locks of a pool, each a scope with one spelling: `const core_lock guard(s);`. If a policy asks for that, a scope also
+// The locks of a pool, each a scope with one spelling: `const core_lock guard(s);`. If a policy requires it, a scope also
 // records that this thread is in a call of the pool, or at its store.
 //
 //   hit_lock          around one block, out or in
 //   core_lock         around the list and the chunks
-//   ask_lock          the same around a question, which is no call of the pool: it records nothing
-//   look_lock         within a hit_lock, around what belongs under the core lock: nothing more where that is the same lock
+//   ask_lock          the same around a query, which isn't a call of the pool: it records nothing
+//   look_lock         within a hit_lock, around what needs the core lock: does nothing if that is the same lock
 //   growth_lock       around the store; not held if this thread is at the store already
-//   growth_try_lock   as growth_lock; also not held if another thread has it
-//   store_look        around a question about the store, which may be asked during a call of that store
+//   growth_try_lock   as growth_lock; also not held if another thread holds it
+//   store_look        around a query about the store, which may be made during a call of that store
 //   call_mark         no lock: only the record
 //
 // Order: growth lock, then core lock. A store is called under the growth lock only.
 //
-// A store may run code of the program that calls the pool again: a new-handler, a memory resource, a hook. That code finds the
-// pool as any other thread would, except that it can't wait for the growth lock, because its own thread holds it. So there, a
-// growth_lock isn't held.
+// A store may run code of the program that calls the pool again: a new-handler, a memory resource, a hook. That code sees the
+// pool as any other thread would, except that it can't wait for the growth lock, which its own thread holds. So its growth_lock
+// isn't held.
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_LOCKS_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_LOCKS_H_
 
@@ -29,7 +29,7 @@
 
 namespace tarn::detail {
 
-/// Nobody asks in which pool this thread is.
+/// For pools that don't record which thread is in them.
 struct no_call_frame {
   TARN_STEP constexpr explicit no_call_frame(const void*) noexcept {}
 };
@@ -39,7 +39,7 @@ template <class State>
 class call_mark {
  public:
   TARN_STEP explicit call_mark(const State& its) noexcept : frame_(detail::pointer_to(its)) {}
-  TARN_STEP ~call_mark() {}  // so that a scope is no unused variable
+  TARN_STEP ~call_mark() {}  // so that a scope isn't an unused variable
   call_mark(const call_mark&) = delete;
   call_mark& operator=(const call_mark&) = delete;
 
@@ -86,7 +86,7 @@ class look_lock : std::conditional_t<State::hits_unguarded, ask_lock<State>, no_
   TARN_STEP explicit look_lock(const State& its) : lock(its) {}
 };
 
-/// Whether this thread is at the pool's store, which came back to the pool.
+/// Whether this thread is at the pool's store, which called the pool again.
 template <class State>
 bool grows_here([[maybe_unused]] const State& s) noexcept {
   constexpr growth_again again = again_of<typename State::locking_state>;
@@ -104,7 +104,7 @@ TARN_STEP auto guard_of_store(const State& s) {
   if constexpr (How == at_store::tries) return s.locking.try_growth_guard();
   else return s.locking.growth_guard();
 }
-/// If the store asks for memory meanwhile, it must not come back to this pool.
+/// If the store requests memory during this, it must not call this pool again.
 template <at_store How, class State>
 TARN_STEP auto visit_of_store(State& s) {
   const auto lock = [&s] { return detail::guard_of_store<How>(s); };
@@ -112,7 +112,7 @@ TARN_STEP auto visit_of_store(State& s) {
   else return reclaim_member::at_store<decltype(lock())>(s.upstream.asked_through(), lock);
 }
 
-/// The growth guard, unless this thread is at the store already, and a mark that now it is.
+/// The growth guard, unless this thread is already at the store, and a mark that it now is.
 template <class State, at_store How>
 class store_scope {
   using state = std::conditional_t<How == at_store::looks, const State, State>;

@@ -1,11 +1,11 @@
-// What maintain() does: a step at a time, so that a deadline is kept to one step.
+// What maintain() does: a step at a time, so that it exceeds a deadline by at most one step.
 //
 //   step    [growth: a slice is taken, or: a chunk is adopted, fetched or given back] · the slice is filled, with nothing held
 //
-// A chunk is fetched, filled and adopted before the next is. While it is filled it lies in the state (chunk_ahead), so no
-// thread owns it: another maintain() goes on with it, an allocation that finds no block takes it as it is, trim() and release()
-// give it back, and the child of a fork has it as well. A slice is filled inside the gate of forks, so in a child none is half
-// filled.
+// A chunk is fetched, filled and adopted before the next is. While it is filled it is part of the state (chunk_ahead), so no
+// thread owns it. Another maintain() continues with it; an allocation that finds no block takes it as it is; trim() and
+// release() return it; and the child of a fork has it as well. A slice is filled inside the gate of forks, so in a child none
+// is half filled.
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_MAINTENANCE_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_MAINTENANCE_H_
 
@@ -22,7 +22,7 @@
 
 namespace tarn::detail {
 
-/// When maintain() has to return, whichever clock says so.
+/// When maintain() has to return, for any clock.
 class deadline {
  public:
   constexpr deadline() noexcept = default;  // never
@@ -37,7 +37,7 @@ class deadline {
   const void* at_ = nullptr;
   bool (*has_passed_)(const void*) noexcept = nullptr;
 };
-/// A std::chrono::time_point, or something like it.
+/// A std::chrono::time_point, or a similar type.
 template <class T>
 concept point_in_time = requires(const T& at) {
   { T::clock::now() < at } -> std::convertible_to<bool>;
@@ -61,14 +61,14 @@ struct maintenance {
   }
 
  private:
-  enum class next { step, nothing, others };  // others: another thread is at it
+  enum class next { step, nothing, others };  // others: another thread is doing it
   struct so_far {
-    bool refused = false;  // growth was: it isn't tried again
-    bool surplus = false;  // there was one: chunks go back down to what the policy keeps
+    bool refused = false;  // growth refused: it isn't tried again
+    bool surplus = false;  // there was one: chunks are returned down to what the policy keeps
   };
 
   static next step(State& s, so_far& seen) noexcept {
-    // Also around the growth lock: a slice that is taken is filled, or the fork waits.
+    // Also around the growth lock, so that a slice that is taken is filled before a fork continues.
     [[maybe_unused]] const std::conditional_t<traits::locking::traits.one_thread, no_guard, inside_gate> stay;
     memory slice;
     next answer = next::nothing;
@@ -85,7 +85,7 @@ struct maintenance {
     return answer;
   }
 
-  /// Goes on with the chunk that was fetched, if there is one.
+  /// Continues with the chunk that was fetched, if there is one.
   static next prepare(State& s, const growth_lock<State>& growing, memory& slice, so_far& seen) noexcept {
     const auto* const c = s.ahead.get();
     if (c == nullptr) return next::nothing;
@@ -100,12 +100,12 @@ struct maintenance {
     }
     return next::step;
   }
-  /// Blocks whose pages have gone need no store either: else pages that go would be replaced by chunks, again and again.
+  /// Blocks whose pages were returned count as well, because otherwise chunks would repeatedly replace returned pages.
   static bool lacks_blocks(State& s) noexcept {
     if constexpr (traits::returns_pages) return s.chunks.capacity() - s.list.outside(s.chunks) < s.chunks.watermark();
     else return s.chunks.is_below_watermark();
   }
-  /// Gets a chunk if fewer blocks are ready than are wanted, and first what allocations would need besides.
+  /// Gets a chunk if fewer blocks are ready than required; before that, the other memory that allocations would need.
   static next get_ahead(State& s, const growth_lock<State>& growing, so_far& seen) noexcept {
     if (!detail::top_up(s, growing)) return seen.refused = true, next::step;
     {
@@ -119,7 +119,7 @@ struct maintenance {
     else seen.refused = true;
     return next::step;
   }
-  /// Gives back one of the chunks, or some of the pages, that the retention policy doesn't keep.
+  /// Frees one of the chunks, or some of the pages, that the retention policy doesn't keep.
   static next thin(State& s, [[maybe_unused]] so_far& seen) noexcept {
     if (s.chunks.are_kept()) return next::nothing;
     if constexpr (traits::returns_pages) {

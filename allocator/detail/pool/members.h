@@ -1,6 +1,6 @@
 // The members of a pool, each written once, in the order of the documentation.
 //
-//   pool_members   all that don't depend on the size of its blocks: pools of many sizes share them
+//   pool_members   those that don't depend on the size of its blocks: pools of many sizes share them
 //   pool_body      the others
 //
 // take and put belong to the path: plain_path, or checked_path if a call can be refused. slow_path.h has the order of events.
@@ -51,10 +51,10 @@ class pool_members {
 
   // ---- blocks --------------------------------------------------------------------------------------------------------------
 #if TARN_EXCEPTIONS
-  /// Returns a block: block_size() bytes, aligned to block_alignment(), their content unspecified. Under wait_for_block it
-  /// waits for one, at most for that policy's time.
+  /// Returns a block: block_size() bytes, aligned to block_alignment(), their content unspecified. With wait_for_block it waits
+  /// for one, at most for that policy's time.
   /// Throws: std::bad_alloc if the pool is exhausted; it is then unchanged.
-  [[nodiscard("tarn: a block that nobody holds is leaked")]] void* allocate() {  // changes the pool: not for a const one
+  [[nodiscard("tarn: a discarded block is leaked")]] void* allocate() {  // changes the pool: not for a const one
     if constexpr (refuses)
       if (!path::admits_caller(state_)) [[unlikely]] throw std::bad_alloc();
     if constexpr (Traits::samples)
@@ -67,7 +67,7 @@ class pool_members {
 #endif
 
   /// Like allocate(), but returns null if the pool is exhausted. Never waits for a block, whatever the exhaustion policy.
-  [[nodiscard("tarn: a block that nobody holds is leaked")]] void* try_allocate() noexcept {  // not for a const pool
+  [[nodiscard("tarn: a discarded block is leaked")]] void* try_allocate() noexcept {  // not for a const pool
     if constexpr (refuses)
       if (!path::admits_caller(state_)) [[unlikely]] return nullptr;
     if constexpr (Traits::samples)
@@ -78,17 +78,17 @@ class pool_members {
     return slow::try_allocate(state_);
   }
 
-  /// Like allocate(), but waits for at most `timeout`, a std::chrono::duration or something like it; not at all if that isn't
+  /// Like allocate(), but waits for at most `timeout`, a std::chrono::duration or a similar type; not at all if that isn't
   /// positive. Returns null when the time is over. First come, first served.
   template <detail::time_span Duration>
-  [[nodiscard("tarn: a block that nobody holds is leaked")]] void* allocate_within(const Duration& timeout) noexcept
+  [[nodiscard("tarn: a discarded block is leaked")]] void* allocate_within(const Duration& timeout) noexcept
     requires(Traits::waits)
   {
     return allocate_under(waits_within{nanoseconds_of(timeout)});
   }
 
-  /// Like allocate(), which may wait, but returns null where that throws: for builds without exceptions.
-  [[nodiscard("tarn: a block that nobody holds is leaked")]] void* allocate_or_null() noexcept {
+  /// Like allocate(), which may wait, but returns null where that throws. For builds without exceptions.
+  [[nodiscard("tarn: a discarded block is leaked")]] void* allocate_or_null() noexcept {
     if constexpr (Traits::waits) return allocate_under(waits_as_usual());
     else return try_allocate();
   }
@@ -110,8 +110,8 @@ class pool_members {
     if (answer != status::done && (!refuses || answer != status::refused)) [[unlikely]] slow::settle(state_, block, answer);
   }
 
-  /// The same, for a caller that knows the size, and perhaps the alignment, that it requested. Precondition: they are at most
-  /// block_size() and block_alignment(). A checking policy reports others, and then nothing happens.
+  /// The same, for a caller that knows the size, and maybe the alignment, that it requested. Precondition: they are at most
+  /// block_size() and block_alignment(). A checking policy reports other values, and nothing happens.
   void deallocate(void* block, [[maybe_unused]] std::size_t bytes, [[maybe_unused]] std::size_t alignment = 1) noexcept {
     if constexpr (refuses)
       if (block != nullptr && !path::admits_size(state_, block, bytes, alignment)) [[unlikely]] return;
@@ -119,7 +119,7 @@ class pool_members {
   }
 
 #if TARN_EXCEPTIONS
-  /// Fills `out` with blocks. Returns out.size(). Under wait_for_block it waits for all of them together, and holds none while
+  /// Fills `out` with blocks. Returns out.size(). With wait_for_block it waits for all of them together, and holds none while
   /// it queues. It doesn't wait if the pool has fewer blocks.
   /// Throws: std::bad_alloc if it can't get all of them; then none is allocated. Chunks obtained for it stay.
   std::size_t allocate_batch(span<void*> out) {
@@ -145,14 +145,14 @@ class pool_members {
     return take_batch(out, waits_within{nanoseconds_of(timeout)});
   }
 
-  /// Frees many blocks; nulls among them: nothing. `blocks` is only read. Precondition: as for deallocate(); none twice.
+  /// Frees many blocks; ignores null pointers among them. `blocks` is only read. Precondition: as for deallocate(); none twice.
   void deallocate_batch(span<void* const> blocks) noexcept {
     while (!blocks.empty()) {
       const auto some = blocks.first(smaller(64, blocks.size()));  // so that no lock is held for long
       blocks = blocks.subspan(some.size());
       if constexpr (!refuses && !Traits::samples) slow::put_batch(state_, some);
       else
-        for (std::size_t i = some.size(); i-- != 0;) deallocate(some[i]);  // the first of the batch is handed out first
+        for (std::size_t i = some.size(); i-- != 0;) deallocate(some[i]);  // the first of the batch is allocated first
     }
   }
 
@@ -166,7 +166,7 @@ class pool_members {
 #if TARN_EXCEPTIONS
   /// Gets chunks until capacity() is at least `blocks`.
   /// Throws: std::bad_alloc if the store or the growth policy refuses; the pool is then unchanged, except that
-  /// reclaim_and_retry may have given empty chunks back.
+  /// reclaim_and_retry may have returned empty chunks.
   void reserve(std::size_t blocks) {
     if (!try_reserve(blocks)) throw std::bad_alloc();
   }
@@ -175,17 +175,17 @@ class pool_members {
   /// Like reserve(), but returns whether it succeeded.
   bool try_reserve(std::size_t blocks) noexcept { return path::admits_caller(state_) && slow::reserve(state_, blocks); }
 
-  /// Does ahead of time what allocations would do, or leave undone: gets chunks until as many blocks as the growth policy wants
-  /// were never handed out, with their pages in memory, and gives back what the retention policy doesn't keep. Returns
-  /// what came of it; where something was refused, the pool is unchanged by that. Any thread may call it that may allocate;
-  /// none waits for it but who gives memory back, for a slice at most. O(what there is to do).
+  /// Does work ahead of time that allocations would do, or leave undone. Gets chunks until there are as many unused blocks as
+  /// the growth policy requires, with their pages in memory, and frees what the retention policy doesn't keep. Returns the
+  /// result; a refusal leaves the pool unchanged. Any thread that may allocate may call it. Only threads that return memory
+  /// wait for it, for one slice at most. O(work to be done).
   maintained maintain() noexcept
     requires(Traits::has_maintenance)
   {
     return path::admits_caller(state_) ? slow::maintain(state_, deadline()) : maintained::refused;
   }
-  /// The same until a time, such as a std::chrono::time_point of any clock: it returns one step after that, which is a slice of
-  /// 16 pages, or the calls of the store for one chunk. At least one step is done.
+  /// The same until a time, such as a std::chrono::time_point of any clock. It returns at most one step later; a step is a
+  /// slice of 16 pages, or the calls of the store for one chunk. It does at least one step.
   template <point_in_time TimePoint>
   maintained maintain(const TimePoint& until) noexcept
     requires(Traits::has_maintenance)
@@ -193,17 +193,17 @@ class pool_members {
     return path::admits_caller(state_) ? slow::maintain(state_, deadline(until)) : maintained::refused;
   }
 
-  /// Gives back wholly free chunks and, if the policy does, idle pages. Returns how many bytes. O(log chunks) for each chunk
-  /// that goes. page_local_reuse looks at the blocks in its front; others look at every free block, O(log chunks) each;
-  /// batch_reuse at none if no block was allocated or freed since the last call.
+  /// Frees empty chunks and, if the retention policy does, idle pages. Returns how many bytes. O(log chunks) for each chunk
+  /// that is freed. page_local_reuse visits the blocks in its front; the others visit every free block, O(log chunks) each;
+  /// batch_reuse visits none if no block was allocated or freed since the last call.
   std::size_t trim() noexcept
     requires(Traits::may_return_chunks)
   {
     return path::admits_caller(state_) ? slow::trim(state_) : 0;
   }
 
-  /// Gives every chunk back to the store, in O(chunks), including blocks in use.
-  /// Precondition: no other thread uses the pool, nor does a maintenance_thread.
+  /// Returns every chunk to the store, including blocks in use. O(chunks).
+  /// Precondition: no other thread, including a maintenance_thread, uses the pool.
   void release() noexcept
     requires(Traits::may_return_chunks)
   {
@@ -216,9 +216,10 @@ class pool_members {
   using reservation = block_reservation<pool_members>;
 
 #if TARN_EXCEPTIONS
-  /// Sets `blocks` blocks aside, whose pages are brought into memory: as many allocations through the reservation that it
+  /// Reserves `blocks` blocks, and brings their pages into memory. That many allocations through the reservation that it
   /// returns can't fail, whatever else happens. Needs "tarn/allocator/block_reservation.h". O(blocks).
-  /// Throws: std::bad_alloc if it can't get all of them; then it takes none, and the pool keeps no chunk obtained for them.
+  /// Throws: std::bad_alloc if it can't get all of them; in that case it takes none, and the pool keeps no chunk obtained for
+  /// them.
   template <class Reservation = reservation>
   auto reserve_blocks(std::size_t blocks) {
     auto all = try_reserve_blocks<Reservation>(blocks);
@@ -236,7 +237,7 @@ class pool_members {
   }
 
   // ---- questions -----------------------------------------------------------------------------------------------------------
-  /// Returns whether the address lies in the blocks of one of the pool's chunks: free, in use, or padding between two.
+  /// Returns whether the address is within the blocks of one of the pool's chunks: free, in use, or padding between two.
   bool owns(const void* address) const noexcept {
     if constexpr (Traits::samples)
       if (sampled::owns(state_, address)) return true;
@@ -258,7 +259,8 @@ class pool_members {
     return state_.statistics.read();
   }
 
-  /// Returns the pool's source, to read what its store reports. Precondition if chunks change that: none comes or goes now.
+  /// Returns the pool's source, to read what its store reports. Precondition, if that depends on chunks: no chunk is added or
+  /// removed during this.
   const auto& store() const noexcept
     requires(Traits::has_source)
   {
@@ -274,14 +276,15 @@ class pool_members {
   }
 
   // ---- checking ------------------------------------------------------------------------------------------------------------
-  /// Checks every block, in use or free, and reports each that was written where it should not be. Returns how many. O(bytes).
+  /// Checks every block, in use or free, and reports each with bytes that were overwritten by mistake. Returns how many.
+  /// O(bytes).
   std::size_t verify() noexcept
     requires(Traits::can_verify)
   {
     return path::verify(state_);
   }
 
-  /// Another thread takes over the pool, and the pools of its group: a checking policy that knows the owner forgets it.
+  /// Lets another thread take over the pool, and the pools of its group: a checking policy that records the owner forgets it.
   /// Precondition: what this thread did happens before what that one does.
   void hand_over() noexcept {
     if constexpr (Traits::checking::traits.knows_owner) state_.checking.hand_over();
@@ -301,11 +304,11 @@ class pool_members {
   TARN_STEP void open() noexcept { detail::be_registered(state_); }  // with nothing held
   void close() noexcept {
     slow::close(state_);
-    if constexpr (refuses) detail::keep_stores(this);  // so that a later look into the pool finds that it has ended
+    if constexpr (refuses) detail::keep_stores(this);  // so that a later check finds that the pool was destroyed
   }
 
  private:
-  /// As try_allocate(), but waits as `limit` says.
+  /// As try_allocate(), but waits up to `limit`.
   template <class Limit>
   void* allocate_under(Limit limit) noexcept {
     if constexpr (refuses)
@@ -315,14 +318,14 @@ class pool_members {
     void* const block = path::take(state_);
     return block != nullptr ? block : slow::allocate_within(state_, limit);
   }
-  /// As try_allocate_batch(), but waits as `limit` says.
+  /// As try_allocate_batch(), but waits up to `limit`.
   template <class Limit>
   std::size_t take_batch(span<void*> out, [[maybe_unused]] Limit limit) noexcept {
     if constexpr (!waits_under<state, Limit>) {
       return try_allocate_batch(out);
     } else {
       if (!path::admits_caller(state_)) return 0;
-      const bool could = slow::can_have(state_, out.size());  // before: chunks may go meanwhile, and come again
+      const bool could = slow::can_have(state_, out.size());  // before: chunks may be freed and allocated in between
       std::size_t got = slow::take_batch(state_, out, only_looks());
       if (got == out.size()) return got;
       if (!could && !slow::can_have(state_, out.size())) return detail::on_refusal(state_), got;
@@ -334,8 +337,8 @@ class pool_members {
   state state_;
 };
 
-/// How many bytes a buffer needs for so many blocks, and how many blocks come out of so many bytes: exactly, and before there
-/// is a pool. For pools with a store, or a second one, whose region is the caller's and has an end.
+/// The exact number of bytes that a buffer needs for N blocks, and of blocks that fit into N bytes, before there is a pool. For
+/// pools with a store, or a second one, over the caller's bounded region.
 template <class Traits>
 struct buffer_sizes {
   using geometry = typename Traits::geometry;
@@ -351,7 +354,7 @@ struct buffer_sizes {
   }
 
  private:
-  /// What the store skips in front.
+  /// The bytes that the store skips in front.
   static constexpr std::size_t skipped(const geometry& g, std::size_t alignment) noexcept {
     const std::size_t needed = Traits::chunk_alignment(g);
     return needed - smaller(needed, larger(alignment, 1));
@@ -361,8 +364,8 @@ struct buffer_sizes {
   }
 };
 
-/// Where the size is known before there is a pool.
-/// \tparam Traits  the machinery's; their size is Size, or the one by which its code knows many
+/// If the size is known before there is a pool.
+/// \tparam Traits  the machinery's; their size is Size, or one that many pools share
 /// \tparam Size    the pool's size policy
 template <class Traits, class Size>
 class pool_body : public pool_members<Traits> {
@@ -381,19 +384,19 @@ class pool_body : public pool_members<Traits> {
   TARN_STEP constexpr explicit pool_body(const Values& values) noexcept(Values::nothrow) : members(with_size(values)) {}
   pool_body(const pool_body&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
 
-  /// Return the size and the alignment of a block in bytes, as the size policy says.
+  /// Return the size and the alignment of a block in bytes, from the size policy.
   static constexpr std::size_t block_size() noexcept { return Size::bytes(); }
   static constexpr std::size_t block_alignment() noexcept { return Size::alignment(); }
 
-  /// Returns the bytes of a buffer out of which `blocks` blocks come, no more and no fewer. `alignment`, a power of two: what
-  /// the address of the buffer is known to be a multiple of. size_max: the pool never has that many blocks.
+  /// Returns the bytes of a buffer that yields exactly `blocks` blocks. `alignment`, a power of two: the known alignment of the
+  /// buffer's address. size_max: the pool never has that many blocks.
   static constexpr std::size_t bytes_for(std::size_t blocks, std::size_t alignment = 1) noexcept
     requires(Traits::takes_a_buffer)
   {
     return buffer_sizes<Traits>::bytes_for(blocks, typename Traits::geometry(), alignment);
   }
-  /// Returns how many blocks come out of a buffer of so many bytes whose address is a multiple of `alignment` and of no larger
-  /// power of two. If it is one, there may be one more.
+  /// Returns how many blocks a buffer of that many bytes yields if its address is a multiple of `alignment` and of no larger
+  /// power of two. With a higher alignment there may be one more.
   static constexpr std::size_t blocks_in(std::size_t bytes, std::size_t alignment = 1) noexcept
     requires(Traits::takes_a_buffer)
   {
@@ -401,7 +404,7 @@ class pool_body : public pool_members<Traits> {
   }
 };
 
-/// The same where the pool is given the size, and is asked for it.
+/// The same if the size is given to the pool at run time.
 template <class Traits, class Size>
   requires(Size::traits.at_run_time)
 class pool_body<Traits, Size> : public pool_members<Traits> {
@@ -422,7 +425,7 @@ class pool_body<Traits, Size> : public pool_members<Traits> {
   {
     return buffer_sizes<Traits>::blocks_in(bytes, typename Traits::geometry(of), alignment);
   }
-  // Not without the size: so that the error says why.
+  // Declared without the size as well, so that the error says why.
   static std::size_t bytes_for(std::size_t blocks, std::size_t alignment = 1) noexcept
     requires(!Traits::size_is_given_at_run_time);
   static std::size_t blocks_in(std::size_t bytes, std::size_t alignment = 1) noexcept

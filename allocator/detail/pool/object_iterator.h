@@ -171,12 +171,12 @@ template <bool IsArray, bool HidesObjects>
 struct iterators_complaint {
   static_assert(
       IsArray || !HidesObjects,
-      "tarn: [O8] an object_pool's iterators don't see what lies on guarded pages, in threads' magazines, on lock_free's "
-      "stack or in a list without is_empty(); use for_each()");
+      "tarn: [O8] an object_pool's iterators don't see blocks on guarded pages, in threads' magazines, on lock_free's stack or "
+      "in a list without is_empty(); use for_each()");
   static_assert(
       !IsArray,
-      "tarn: [O9] an object_pool's iterators were asked for over an array, which keeps no bits; add page_local_reuse<>, "
-      "or use for_each()");
+      "tarn: [O9] iterators of an object_pool over an array were used, but it has no bits that show which blocks are free; add "
+      "page_local_reuse<>, or use for_each()");
 };
 
 /// The iterators of a pool of T, or what takes their place.
@@ -185,7 +185,7 @@ template <class T, class Pool>
 struct iterators_of {
   using state = state_within<Pool>;
   using traits = typename state::traits;
-  /// Whether some objects lie where no bit tells of them.
+  /// Whether some objects are in places without bits.
   static constexpr bool hides_objects =
       traits::locking::traits.keeps_blocks || traits::locking::traits.own_free_list || traits::samples ||
       !requires(const typename traits::reuse::template list<traits>& list) { list.is_empty(); };

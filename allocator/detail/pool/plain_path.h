@@ -1,4 +1,4 @@
-// One block out, one block in, where no call is refused.
+// Allocates and frees one block, if no call can be refused.
 //
 //   take   [hit: pop, count]
 //   put    [hit: count, push]
@@ -20,7 +20,7 @@ namespace tarn::detail {
 /// The same names as checked_path's.
 template <class State>
 struct plain_path {
-  /// What is noted until nothing is held: here, nothing.
+  /// What is noted until nothing is held (here, nothing).
   struct notes {};
   static constexpr void report_if_seen(State&, notes) noexcept {}
 
@@ -29,11 +29,11 @@ struct plain_path {
   TARN_STEP static constexpr void report_own_store(State&) noexcept {}
   TARN_STEP static constexpr void end(State&) noexcept {}
 
-  /// Whether the caller asks is_checked(), after take() and before put(), so that a hit needs no frame for what comes then.
-  /// Where a hit holds a lock, take() and put() ask under it.
+  /// Whether the caller calls is_checked(), after take() and before put(), so that a hit needs no stack frame for the checks.
+  /// If a hit holds a lock, take() and put() call it under the lock.
   static constexpr bool leaves_checks = switched<State>::can_be_on && State::hits_unguarded;
   TARN_STEP static bool is_checked(const State& s) noexcept { return switched<State>::is_on(s); }
-  /// The block that take() returned, or null if it may not be handed out.
+  /// The block that take() returned, or null if it must not be allocated.
   static void* checked_now(State& s, void* block) noexcept {
     if (checks::comes_out(s, block)) return block;
     detail::on_deallocate(s, block);
@@ -54,7 +54,7 @@ struct plain_path {
     return checks::is_on(s) ? handed_out_checked(s, block) : handed_out(s, block);
   }
   static void* take_slow(State& s, notes) noexcept { return take_slow(s); }
-  /// Hands out a block that is in no list.
+  /// Allocates a block that is in no list.
   static void* take_given(State& s, void* block, notes) noexcept {
     const hit_lock guard(s);
     return checks::is_on(s) ? handed_out_checked(s, block) : handed_out(s, block);
@@ -69,7 +69,7 @@ struct plain_path {
   TARN_COLD static status put_checked(State& s, void* block) noexcept {
     return checks::comes_in(s, block) ? put_held(s, block) : status::refused;
   }
-  /// As put(), but the block goes nowhere. Returns whether it may.
+  /// As put(), but the block enters no list. Returns whether the free is valid.
   static bool retire(State& s, void* block) noexcept {
     memory_tools::take_back(block);
     const hit_lock guard(s);
@@ -77,7 +77,7 @@ struct plain_path {
     count_put(s, block);
     return true;
   }
-  /// What put() hasn't done where it answered `uncounted`.
+  /// What put() left undone if it returned `uncounted`.
   static void count_put(State& s, void* block) noexcept {
     detail::on_deallocate(s, block);
     detail::poison_block(s, block);
@@ -104,7 +104,7 @@ struct plain_path {
 
  private:
   using checks = switched<State>;
-  /// Under lock_free a refusal waits for no thread, so not for the core lock.
+  /// With lock_free a refusal waits for no thread, so not for the core lock either.
   TARN_STEP static void on_outside_if(State& s, bool got) noexcept {
     if (got || !State::traits::locking::traits.own_free_list) detail::on_outside_in_hit(s);
   }
@@ -123,7 +123,7 @@ struct plain_path {
       if (detail::is_awaited(s)) [[unlikely]] blocks = blocks.subspan(detail::give_to_line(s, blocks, served));
     return s.locking.push_batch(s, blocks.data(), blocks.size());
   }
-  /// Those that may be given back.
+  /// Frees the blocks that may be freed.
   static status put_each(State& s, span<void* const> blocks, served_of<State>& served) noexcept {
     status answer = status::done;
     for (std::size_t i = 0; i != blocks.size(); ++i) {
@@ -133,7 +133,7 @@ struct plain_path {
     }
     return answer;
   }
-  /// Moves the blocks that may be handed out to the front. Returns how many.
+  /// Moves the blocks that may be allocated to the front. Returns how many.
   static std::size_t those_that_come_out(State& s, span<void*> blocks) noexcept {
     std::size_t n = 0;
     for (void* const block : blocks)
@@ -149,7 +149,7 @@ struct plain_path {
       if (block != nullptr && !s.statistics.try_on_allocate()) [[unlikely]] return count(s, block);
     return handed_out(s, block, !tries);
   }
-  /// A call at the end: a hit has no frame for it.
+  /// A tail call, so that a hit needs no stack frame for it.
   TARN_RETURNS_NONNULL TARN_NOINLINE static void* count(State& s, void* block) noexcept { return handed_out(s, block); }
   TARN_STEP static void* handed_out(State& s, void* block, bool counts = true) noexcept {
     if (block != nullptr) [[likely]] {

@@ -1,10 +1,10 @@
-// How the process knows a pool: in the registry, if it has a name, and among the pools that others may ask to trim.
+// How a pool is listed in the process: in the registry, if it has a name, and among the pools that others may ask to trim.
 //
 //   be_registered  enters the registry: called by the constructor; for constants and the pools of size classes, by enlist
 //   enlist         called before the pool's store is, with nothing held: enters the registry and the list of those to ask
-//   undisturbed    while this lives, no thread asks the pool
+//   undisturbed    while this exists, no thread asks the pool
 //   be_left_alone  leaves both; called before the pool is destroyed
-//   describe       what a snapshot shows of the pool that is counted only then; what it notes beforehand: events.h
+//   describe       what is counted only for a snapshot of the pool; what it notes beforehand: events.h
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_REGISTRATION_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_REGISTRATION_H_
 
@@ -24,8 +24,8 @@ namespace tarn::detail {
 
 // ---- what the registry asks ------------------------------------------------------------------------------------------------
 
-/// The name of a type, a constant: how reports name the static pool of a tag. As the compiler spells it in the name of a
-/// function: without run-time type information there is no other source.
+/// The name of a type, a constant: how reports name the static pool of a tag. It is taken from the compiler's spelling of a
+/// function's name, the only source without run-time type information.
 template <class T>
 struct name_of_type {
   static constexpr const char* whole() noexcept { return TARN_FUNCTION_NAME; }
@@ -46,7 +46,7 @@ struct name_of_type {
     char at[length() + 1] = {};
   };
   static constexpr characters copy = [] {
-    characters its;  // no name that a program may have, too: g++ would say that it is shadowed
+    characters its;  // not a name that a program may use: g++ would warn that it is shadowed
     for (std::size_t letter = 0; letter != length(); ++letter) its.at[letter] = whole()[first() + letter];
     return its;
   }();
@@ -99,17 +99,17 @@ void describe(const State& s, pool_record& out) noexcept {
   if constexpr (traits::counts) {
     const auto counts = s.statistics.read();
     out.in_use = counts.in_use;
-    if constexpr (!traits::locking::traits.has_tally) out.peak = counts.peak;  // else the most that somebody saw
+    if constexpr (!traits::locking::traits.has_tally) out.peak = counts.peak;  // otherwise the most that was seen
   }
   out.peak = larger(out.peak, out.in_use);
 }
 
-/// What the registry calls, for pools of all types alike. Functions: g++ warns of a lambda's parameter that has the name of
+/// What the registry calls, for pools of all types alike. Functions, because g++ warns if a lambda's parameter has the name of
 /// a user's variable.
 template <class State>
 struct calls_of_registry {
   static void tell(const void* its, pool_record& out) noexcept {
-    const State& looked_at = *static_cast<const State*>(its);  // by this name debuggers find the pool's type
+    const State& looked_at = *static_cast<const State*>(its);  // debuggers find the pool's type by this name
     detail::describe(looked_at, out);
   }
   static bool switch_checks(void* its, bool now, bool is_owner) noexcept {
@@ -133,7 +133,7 @@ struct calls_of_registry {
 
 // ---- knowing the pool ------------------------------------------------------------------------------------------------------
 
-/// Called with nothing held when the pool is made, and before its store is called. From now on it is in the registry.
+/// Called with nothing held when the pool is created, and before its store is called. From now on it is in the registry.
 template <class State>
 TARN_STEP void be_registered([[maybe_unused]] State& s) noexcept {
   if constexpr (State::traits::is_listed) {
@@ -147,11 +147,11 @@ template <class State>
 inline constexpr bool can_be_asked =
     State::traits::reclaims && State::traits::may_return_chunks && need_not_wait<State>;
 
-/// Called before the pool's store is, with nothing held. From now on the registry and report_in_use() have it, and other pools
-/// may ask it, if the exhaustion policy says so.
+/// Called before the pool's store is, with nothing held. From now on the registry and report_in_use() list it, and other pools
+/// may ask it, if the exhaustion policy allows it.
 template <class State>
 TARN_STEP void enlist(State& s) noexcept {
-  if (detail::grows_here(s)) return;  // the store came back: the pool is in the lists, or has left them to end
+  if (detail::grows_here(s)) return;  // the store called the pool: it is in the lists, or has left them to be destroyed
   detail::be_registered(s);
   if constexpr (State::traits::checking::traits.refuses) admission<State>::be_listed(s);
   if constexpr (can_be_asked<State>) {
@@ -161,15 +161,15 @@ TARN_STEP void enlist(State& s) noexcept {
     s.upstream.asked_through().enter(detail::pointer_to(s), calls, State::is_confined);
   }
 }
-/// Called before the pool ends.
+/// Called before the pool is destroyed.
 template <class State>
 TARN_STEP void be_left_alone(State& s) noexcept {
   if constexpr (State::traits::is_listed) s.name.leave();
   if constexpr (State::traits::reclaims) s.upstream.asked_through().leave();
 }
 
-/// While this lives, nobody asks the pool, not even the thread that looks through its blocks, and no call waits for a block:
-/// there is no other thread. Within another one, or at the pool's end, that stays so.
+/// While this exists, no thread asks the pool, not even the one that walks its blocks, and no call waits for a block, because
+/// there is no other thread. Within another one, or in the pool's destructor, this stays so afterwards.
 template <class State>
 class undisturbed {
  public:
@@ -195,7 +195,7 @@ class undisturbed {
   bool was_closed_ = false;
 };
 
-/// The same for a walk through the blocks in use: no chunk goes, either. What is surplus after the last one then goes.
+/// The same for a walk through the blocks in use: no chunk is returned either. The surplus is returned after the last walk.
 template <class State>
 class walked_alone {
  public:

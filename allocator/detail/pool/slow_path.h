@@ -39,11 +39,11 @@ struct slow_path {
   using traits = typename State::traits;
   using path = path_of<State>;
 
-  /// A call that found no block, until it has one or gives up.
+  /// A call that found no block, until it gets one or gives up.
   struct search {
     attempt_at<State>& one;
     typename path::notes seen{};
-    bool was_at_store = traits::in_place;  // no store: then the exhaustion policy alone may have something to tell
+    bool was_at_store = traits::in_place;  // no store: only the exhaustion policy may have something to report
   };
 
 #if TARN_EXCEPTIONS
@@ -68,7 +68,7 @@ struct slow_path {
     return block;
   }
 
-  // Calls of a pool whose checks are on, if a hit holds no lock.
+  // Calls of a pool with checks switched on, if a hit holds no lock.
 #if TARN_EXCEPTIONS
   TARN_COLD static void* allocate_on(State& s, void* taken) {
     void* const block = path::checked_now(s, taken);
@@ -83,7 +83,7 @@ struct slow_path {
     memory_tools::take_back(block);
     settle_any(s, block, path::put_checked(s, block));
   }
-  /// The rest of a free, whatever it is. A policy that hears of it does so once the block can be had.
+  /// The rest of any free. A policy that is notified of it gets the call when the block is available.
   static void settle_any(State& s, void* block, status answer) noexcept {
     if (answer == status::crowded) make_room(detail::pointer_to(s), s);
     else if (answer != status::done) settle(s, block, answer);
@@ -103,14 +103,15 @@ struct slow_path {
     end(s, its, Tells);
     return block;
   }
-  /// Whether a caller that found nothing would find nothing again: no other thread and no code of the program ran since.
+  /// Whether a caller that found nothing would find nothing again, because no other thread and no code of the program ran
+  /// since.
   static constexpr bool has_looked =
       !TARN_FOR_SIZE && State::is_confined && !traits::keeps_memory && !traits::checking::traits.refuses &&
       !switched<State>::can_be_on;
-  /// Takes a block, under the growth lock if it must come from a chunk that the pool hasn't got yet. The caller has looked.
-  /// \tparam Retries  whether the exhaustion policy is asked
+  /// Takes a block, under the growth lock if it must come from a new chunk. The caller has already looked.
+  /// \tparam Retries  whether the exhaustion policy is called
   /// \tparam Expects  whether they are reserved
-  /// \param blocks    how many it gets at least, if it must get a chunk
+  /// \param blocks    the least number that it gets, if it must get a chunk
   template <bool Retries = true, bool Expects = false>
   TARN_STEP static void* take_cold(State& s, search& its, std::size_t blocks) noexcept {
     void* block = nullptr;
@@ -122,7 +123,7 @@ struct slow_path {
         detail::enlist(s);
         if (detail::is_at_cap(s)) {
           block = path::take_slow(s, its.seen);  // another thread may have got the last chunk
-          if (block != nullptr || detail::is_at_cap(s)) continue;  // or given one back meanwhile
+          if (block != nullptr || detail::is_at_cap(s)) continue;  // or returned one in between
         }
         its.was_at_store = true;
         const growth_lock growing(s);
@@ -138,14 +139,14 @@ struct slow_path {
     } while (block == nullptr && Retries && retry(s, its.one));
     return block;
   }
-  /// Reports what came of a search, with nothing held.
+  /// Reports the result of a search, with nothing held.
   static void end(State& s, search& its, bool tells = true) noexcept {
     path::report_if_seen(s, its.seen);
     if (its.was_at_store) detail::report_pending_of_store(s, tells);
     else detail::report_pending(s);
   }
 
-  /// Fills `out` from its start with as many blocks as can be had. Returns how many.
+  /// Fills `out` from its start with as many blocks as are available. Returns how many.
   template <class Limit = limit_of_try>
   static std::size_t take_batch(State& s, span<void*> out, [[maybe_unused]] Limit limit = {}) noexcept {
     std::size_t got = path::take_batch(s, out);
@@ -160,9 +161,9 @@ struct slow_path {
     return got;
   }
 
-  /// Whether it is worth waiting for so many at once.
+  /// Whether the pool can ever have that many blocks, so that waiting makes sense.
   static bool can_have(const State& s, std::size_t blocks) noexcept { return blocks <= detail::capacity_of(s); }
-  /// Waits for all blocks of `out`, and takes no place before all who came earlier have theirs: two that hold some each and
+  /// Waits for all blocks of `out`, after all threads that came earlier, because two threads that hold some blocks each and
   /// wait for the other's would wait in vain. Returns how many came before the time was over.
   template <class Limit>
   TARN_COLD static std::size_t wait_for_batch(State& s, span<void*> out, Limit limit) noexcept {
@@ -204,7 +205,7 @@ struct slow_path {
         detail::enlist(s);
         done = detail::grow_to(s, blocks, one);
       }
-    } while (!done && !traits::hears_frees && retry(s, one));  // such a policy wants a free, which would bring no chunk
+    } while (!done && !traits::hears_frees && retry(s, one));  // such a policy waits for a free, which adds no chunk
     end(s, its);
     return done;
   }
@@ -223,7 +224,7 @@ struct slow_path {
     detail::report_pending(s);
   }
   TARN_NOINLINE static void settle(State& s, void* block, status answer) noexcept {
-    if (answer == status::refused) return detail::report_noted(s);  // the pool may have ended: it must not enter a list again
+    if (answer == status::refused) return detail::report_noted(s);  // the pool may be destroyed: it must not enter a list again
     if (answer == status::uncounted) path::count_put(s, block);
     if (answer == status::uncounted || answer == status::full) answer = detail::push_slow(s, block);
     if (answer == status::surplus) detail::give_surplus_back(s);
@@ -254,7 +255,7 @@ struct slow_path {
     const growth_lock growing(s);
     detail::return_all(s);
   }
-  /// The pool ends: everything goes back.
+  /// The pool is destroyed: everything is returned.
   static void close(State& s) noexcept {
     const undisturbed<State> alone(s);
     path::end(s);
@@ -266,7 +267,7 @@ struct slow_path {
     if constexpr (traits::in_place) {
       detail::return_all(s);
     } else {
-      // A store that comes back gets no chunk that would be lost.
+      // Under it, a store that calls the pool gets no chunk that would be lost.
       const growth_lock growing(s);
       detail::return_all(s);
     }
@@ -275,7 +276,8 @@ struct slow_path {
   }
 
  private:
-  /// A thread that is at the store of another pool doesn't wait: whoever holds this lock may trim that pool in the same way.
+  /// A thread that is at the store of another pool doesn't wait, because the holder of this lock may be trimming that pool in
+  /// the same way.
   static std::size_t trim_drained(State& s) noexcept {
     if constexpr (traits::locking::traits.can_try) {
       if (is_at_some_store()) {
@@ -292,13 +294,13 @@ struct slow_path {
     return s.upstream.retry(s.chunks.geometry().block_size(), one);
   }
 
-  /// Waits for blocks that somebody frees, or that a chunk has which can be had by now. Not at the pool's own store: who is
-  /// waited for may wait for that.
+  /// Waits for blocks that other threads free, or of a chunk that has become available. Not at the pool's own store, because
+  /// the other threads may be waiting for that.
   static std::size_t wait(State& s, span<void*> out, std::uint64_t deadline, [[maybe_unused]] search& its) noexcept {
     if (detail::grows_here(s)) return 0;
     return detail::wait_for(s, out, deadline, [&]([[maybe_unused]] auto is_served) {
       if constexpr (!traits::in_place) {
-        if (detail::is_at_cap(s)) return;  // no chunk goes while this one waits
+        if (detail::is_at_cap(s)) return;  // no chunk is returned while this thread waits
         const growth_lock growing(s);
         if (!growing.is_held()) return;
         its.was_at_store = true;
@@ -308,7 +310,7 @@ struct slow_path {
       }
     });
   }
-  /// A block that a checking policy refuses is no block: it waits for another.
+  /// If a checking policy refuses the block, it waits for another.
   static void* wait_for_one(State& s, std::uint64_t deadline, search& its) noexcept {
     void* block = nullptr;
     while (block == nullptr && wait(s, {&block, 1}, deadline, its) != 0) block = path::take_given(s, block, its.seen);

@@ -1,4 +1,4 @@
-// What a pool is made of: one struct; no member contains another's state. Paths and growth are functions on it.
+// The state of a pool: one struct; no member contains another's state. Paths and growth are functions on it.
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_STATE_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_STATE_H_
 
@@ -24,8 +24,8 @@ struct hot_state {
   typename Traits::reuse::template list<Traits> list;                               // free blocks
   typename Traits::chunks chunks;  // carving, finding a block's chunk, what growth and retention decide
 };
-/// What a hit touches lies in front of the array, where the shortest instructions reach it: on Cortex-M0+ a distance of more
-/// than 124 bytes is one more word for each function, on M4 each access is twice as long. The array pads itself behind it: see
+/// What a hit touches is in front of the array, where the shortest instructions reach it. On Cortex-M0+ a distance of more than
+/// 124 bytes takes one more word in each function, and on M4 each access is twice as long. The array pads itself after it: see
 /// Traits::bytes_in_front_of_array().
 template <class Traits>
   requires(Traits::is_plain_array)
@@ -38,7 +38,7 @@ struct alignas(Traits::array_alignment()) hot_state<Traits> {
   TARN_NO_UNIQUE_ADDRESS typename Traits::locking::template state<Traits> locking;
 };
 
-/// The pool itself: the address of its state is the address of the pool.
+/// The pool itself; the address of its state is the address of the pool.
 template <class Traits>
 struct pool_state : hot_state<Traits> {
   using traits = Traits;
@@ -57,11 +57,11 @@ struct pool_state : hot_state<Traits> {
   pool_state(const pool_state&) = delete;
   pool_state& operator=(const pool_state&) = delete;
 
-  /// Whether a hit holds no lock. Only then may make_room() be a separate step: otherwise another thread could push into a full
-  /// list between the two locks.
+  /// Whether a hit holds no lock. Only in that case may make_room() be a separate step, because otherwise another thread could
+  /// push into a full list between the two locks.
   static constexpr bool hits_unguarded =
       std::is_same_v<decltype(static_cast<const locking_state*>(nullptr)->hit_guard()), no_guard>;
-  /// Whether nothing keeps threads apart.
+  /// Whether nothing synchronises threads.
   static constexpr bool is_confined =
       std::is_same_v<decltype(static_cast<const locking_state*>(nullptr)->core_guard()), no_guard>;
 
@@ -69,7 +69,7 @@ struct pool_state : hot_state<Traits> {
   TARN_NO_UNIQUE_ADDRESS typename Traits::checking::template state<Traits> checking;
   TARN_NO_UNIQUE_ADDRESS typename Traits::statistics::template state<Traits> statistics;
   TARN_NO_UNIQUE_ADDRESS typename Traits::name::state name;  // its entry in the registry
-  TARN_NO_UNIQUE_ADDRESS chunk_ahead<Traits> ahead;  // what maintain() got, before it is the pool's
+  TARN_NO_UNIQUE_ADDRESS chunk_ahead<Traits> ahead;  // what maintain() got, before it is part of the pool
 };
 
 }  // namespace tarn::detail

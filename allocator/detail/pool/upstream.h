@@ -1,7 +1,7 @@
 // Where a pool's memory comes from: its store, and the second store that an exhaustion policy may add. It takes a request and
-// returns a region; it knows no chunk, list or lock, and calls nothing back.
+// returns a region; it doesn't use chunks, lists or locks, and calls nothing back.
 //
-//   fetch, fetch_second, give_back   regions for chunks; a `supplied` says which of the two stores its region is from
+//   fetch, fetch_second, give_back   regions for chunks; a `supplied` records which of the two stores its region is from
 //   allocate_metadata, release_metadata
 //                                    memory for the pool itself, such as a thread cache's arrays: metadata_memory
 //   retry, freed, asked, line        what the exhaustion policy does when no block is left
@@ -41,10 +41,10 @@ struct store_of_metadata {
   }
 };
 
-/// A list of regions, linked through a record in front of each. They stay until all of the pool's memory is given back.
+/// A list of regions, linked through a record in front of each. They stay until all of the pool's memory is returned.
 class metadata_memory {
  public:
-  /// At least `bytes`, aligned to a cache line. Null: the store refuses, or what it gives isn't sound(region, alignment).
+  /// At least `bytes`, aligned to a cache line. Null: the store refuses, or its region isn't sound(region, alignment).
   /// `second`: the store is the second of two. A Call is held while a store is called, and while nothing here changes.
   template <class Call, class Source, class Sound>
   memory fetch(Source&& from, std::size_t bytes, Sound sound, bool second = false) noexcept {
@@ -63,11 +63,11 @@ class metadata_memory {
     while (r != nullptr && !overlap(r->region, region)) r = r->next;
     return r != nullptr;
   }
-  /// Gives all of it back to where it came from.
+  /// Returns all of it to the stores.
   template <class Call, class Source, class Second>
   void drop(Source&& to, Second&& second) noexcept {
     while (first_ != nullptr) {
-      const record last = *first_;  // the record lies in the region
+      const record last = *first_;  // the record is in the region
       first_ = last.next;
       [[maybe_unused]] const Call call;
       if (last.second) second.release(last.region, cache_line);
@@ -110,7 +110,7 @@ struct attempt_of<State, true> {
   using type = typename State::attempt;
 };
 
-/// Whether an exhaustion policy wants to look again.
+/// Whether an exhaustion policy requests another attempt.
 template <class State, class Own>
 bool looks_again(State& state, std::size_t bytes, [[maybe_unused]] Own& own) noexcept {
   if constexpr (std::is_same_v<Own, no_attempt>) return state.retry(bytes);
@@ -132,7 +132,7 @@ struct source_of<Traits> {
   using type = no_source;
 };
 
-/// A region for a chunk, how many blocks the pool makes of it, and which store it is from.
+/// A region for a chunk, how many blocks the pool carves from it, and which store it is from.
 struct supplied {
   memory region;
   std::size_t blocks = 0;
@@ -141,7 +141,7 @@ struct supplied {
   TARN_STEP explicit constexpr operator bool() const noexcept { return static_cast<bool>(region); }
 };
 
-/// The store that an exhaustion policy adds, if it names one.
+/// The store that an exhaustion policy adds, if it has one.
 struct no_named_store {
   static constexpr store_traits traits{};
 };
@@ -155,7 +155,7 @@ struct second_store_named<Exhaustion> {
   using type = typename Exhaustion::second_store;
 };
 
-/// The blocks that the pool has from the second store: what that grows by.
+/// The blocks that the pool has from the second store, on which its growth depends.
 template <bool HasSecond>
 struct blocks_of_second {
   std::size_t newest = 0;  // in the newest chunk
@@ -203,7 +203,7 @@ class upstream {
   struct attempt {
     TARN_NO_UNIQUE_ADDRESS typename attempt_of<exhaustion, Traits::exhaustion::traits.keeps_attempt>::type own;
     bool store_refused = false;
-    bool is_hopeless = false;  // the growth lock can't be had
+    bool is_hopeless = false;  // the growth lock isn't available
   };
 
   // ---- regions for chunks --------------------------------------------------------------------------------------------------
@@ -237,7 +237,7 @@ class upstream {
   /// What the growth of the second store depends on. If fresh chunks go back unadopted, restore() restores it.
   TARN_STEP auto second() const noexcept { return second_; }
   TARN_STEP void restore(const blocks_of_second<has_second>& before) noexcept { second_ = before; }
-  /// Gives back the memory of pages, but not their addresses. Returns how many of the runs went, from the first on.
+  /// Frees the memory of pages, but not their addresses. Returns how many of the runs were freed, from the first on.
   std::size_t discard(const memory* runs, std::size_t n) noexcept
     requires(Traits::returns_pages)
   {
@@ -247,14 +247,14 @@ class upstream {
 
   // ---- memory for the pool itself ------------------------------------------------------------------------------------------
 
-  /// At least `bytes` bytes, valid until release_metadata(), or null. Never from a bounded store: what that has are the users'
+  /// At least `bytes` bytes, valid until release_metadata(), or null. Never from a bounded store, whose memory is for users'
   /// blocks.
-  /// is_ours(region): whether the store should not have given that.
+  /// is_ours(region): whether the store should not have returned that.
   template <class IsOurs>
   memory allocate_metadata(std::size_t bytes, IsOurs is_ours) noexcept {
     memory got;
     const auto sound = [&](memory region, std::size_t alignment) { return is_aligned(region, alignment) && !is_ours(region); };
-    if constexpr (!Traits::store::traits.bounded)  // it would give all that it has
+    if constexpr (!Traits::store::traits.bounded)  // it would return all that it has
       got = own_.template fetch<call_of_store>(of_source(), bytes, sound);
     if constexpr (has_second && !Traits::exhaustion::traits.store_is_bounded)
       if (!got) got = own_.template fetch<call_of_store>(exhaustion_, bytes, sound, true);
@@ -270,7 +270,7 @@ class upstream {
     if constexpr (requires { source_.owner_is_at_store(); }) return source_.owner_is_at_store();
     else return false;
   }
-  /// The thread that is at a store, where the locking policy can't say that; 0: none is.
+  /// The thread that is at a store, if the locking policy can't tell; 0: none is.
   thread_number grower() const noexcept
     requires(notes_grower)
   {
@@ -281,24 +281,24 @@ class upstream {
   {
     grower_.store(now, memory_order_relaxed);
   }
-  /// The pool ends: what its stores poisoned belongs to the program again.
+  /// The pool is destroyed: what its stores poisoned belongs to the program again.
   TARN_STEP void end() noexcept {
     if constexpr (Traits::store::traits.has_end && !Traits::in_place) source_.end();
     if constexpr (Traits::exhaustion::traits.has_end) exhaustion_.end();
   }
-  /// The stores tell what happened there. Called with nothing held, after they were asked for memory.
+  /// The stores report what happened there. Called with nothing held, after memory was requested from them.
   TARN_STEP void tell() noexcept {
     if constexpr (Traits::store::traits.tells_later && !Traits::in_place) source_.tell();
     if constexpr (Traits::exhaustion::traits.tells_later) exhaustion_.tell();
   }
-  /// Whether to look again. Called with nothing held.
+  /// Whether to try again. Called with nothing held.
   TARN_STEP bool retry(std::size_t bytes, attempt& one) noexcept {
     if (one.is_hopeless) return gives_up();
     if (Traits::reclaims && !one.store_refused) return false;
     return detail::looks_again(exhaustion_, bytes, one.own);
   }
   void freed(std::size_t blocks) noexcept { exhaustion_.freed(blocks); }
-  /// Those who wait for a block: under the pool's guard. And how long a call does that isn't told.
+  /// The threads that wait for a block, under the pool's guard. And how long a call without a time waits.
   TARN_STEP auto& line() noexcept { return exhaustion_.line(); }
   auto nanoseconds_to_wait() const noexcept { return exhaustion_.nanoseconds(); }
   /// Another pool asked this one to trim. Called under the growth lock, before it does.
@@ -311,7 +311,7 @@ class upstream {
   {
     return exhaustion_.member();
   }
-  /// For policies that need to know whose the pool is.
+  /// For policies that need the pool's owner.
   template <class Owner>
   void belong_to(Owner owner) noexcept {
     if constexpr (requires { source_.belong_to(owner); }) source_.belong_to(owner);
@@ -319,7 +319,7 @@ class upstream {
   }
   auto pages() const noexcept { return source_.report(); }
   const source& store() const noexcept { return source_; }
-  /// Bytes that a bounded store, still untouched, will give.
+  /// Bytes that an untouched bounded store will return.
   std::size_t room(const geometry_type& g) const noexcept { return source_.room(Traits::chunk_alignment(g)); }
 
   // ---- regions that a store should not have given --------------------------------------------------------------------------
@@ -347,8 +347,8 @@ class upstream {
     std::size_t bytes;
     std::size_t blocks;
   };
-  /// What is requested for a chunk: the store's best size, where growth leaves the number of blocks open and they fill that, up
-  /// to an eighth of what they take.
+  /// What is requested for a chunk: the store's best size, if growth doesn't fix the number of blocks and they fill that size
+  /// up to an eighth.
   template <class Store>
   static sized size_of_chunk(const chunk_request& request, const geometry_type& g) noexcept {
     const std::size_t bytes = layout::bytes(request.wanted, g);
@@ -366,7 +366,7 @@ class upstream {
 
   template <bool Bounded, class Store, class Source>
   supplied fetch_from(Source& from, chunk_request request, const geometry_type& g) noexcept {
-    if (Bounded) request.wanted = smaller(request.wanted, 1);  // it gives all it has
+    if (Bounded) request.wanted = smaller(request.wanted, 1);  // it returns all it has
     while (request.wanted != 0) {
       const sized size = size_of_chunk<Store>(request, g);
       if (size.bytes <= size_limit) {
@@ -387,19 +387,20 @@ class upstream {
     }
     return {};
   }
-  /// Regions up to this are requested with no more alignment than is cheap. Not larger ones: what glibc splits off to align
-  /// those keeps it from giving the end of its heap back whenever a pool ends. Without it, a pool that is made, gets 10,000
-  /// blocks of 64 bytes and ends, again and again, takes 18 ns a block instead of 1.7, for page faults (Zen 5).
+  /// Regions up to this are requested with only a cheap alignment. Larger ones get their full alignment, because what glibc
+  /// splits off for it keeps glibc from returning the end of its heap whenever a pool is destroyed. Without that, repeatedly
+  /// creating a pool, allocating 10,000 blocks of 64 bytes and destroying it takes 18 ns a block instead of 1.7, because of
+  /// page faults (Zen 5).
   static constexpr std::size_t small_bytes = 8 * 1024;
   static std::size_t alignment_of(const supplied& its, const geometry_type& g) noexcept {
     return Traits::aligns_first && its.is_cheap ? Traits::least_alignment(g) : Traits::chunk_alignment(g);
   }
-  /// Without looking again.
+  /// Without another attempt.
   TARN_STEP bool gives_up() noexcept {
     if constexpr (requires { exhaustion_.give_up(); }) exhaustion_.give_up();
     return false;
   }
-  /// Checked only if a policy asks. A misaligned region is left alone: it may belong to another pool.
+  /// Checked only if a policy requires it. A misaligned region is left alone, because it may belong to another pool.
   TARN_STEP bool is_aligned([[maybe_unused]] memory region, [[maybe_unused]] std::size_t alignment) noexcept {
     if constexpr (looks) {
       if (address_of(region.start) % alignment != 0) {

@@ -1,12 +1,12 @@
 // How long a call waits for a block, and how blocks reach the threads that wait. Their line, waiting_line, and what wakes them,
-// served_threads, are the exhaustion policy's (wait_for_block.h). Used only if that `waits`:
+// served_threads, belong to the exhaustion policy (wait_for_block.h). Used only if that `waits`:
 //
 //   push     [hit: a thread waits] → push_slow: [hit: give the block to the first in the line; none left: push] · wake it
 //   serve    called where else blocks come, as in adopt and trim: [core: give the list's blocks to the line] · wake them
 //   wait     [hit: join, serve] · [growth: grow] · sleep · [hit: leave]
 //
-// So nothing is in the list while a thread waits, and a hit can't overtake: it finds no block. The thread that brings a block
-// wakes the one that gets it, once the hit or core lock is released.
+// So the list is empty while a thread waits, and a hit can't overtake, because it finds no block. The thread that frees a block
+// wakes the one that gets it, after the hit or core lock is released.
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_WAITING_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_WAITING_H_
 
@@ -26,14 +26,14 @@ namespace tarn::detail {
 // ---- how long --------------------------------------------------------------------------------------------------------------
 
 struct never_waits {};
-/// The same, and a call that finds nothing is not told of as refused: its caller goes on.
+/// The same, but a call that finds nothing isn't reported as refused, because its caller continues.
 struct only_looks {};
-/// As the exhaustion policy says.
+/// As the exhaustion policy decides.
 struct waits_as_usual {};
 struct waits_within {
   std::uint64_t nanoseconds;
 };
-/// What a call named try_… does.
+/// For calls named try_….
 using limit_of_try = never_waits;
 /// By steady_nanoseconds().
 struct waits_until {
@@ -62,7 +62,7 @@ std::uint64_t end_of(State&, waits_until limit) noexcept {
   return limit.time;
 }
 
-/// A std::chrono::duration, or something like it.
+/// A std::chrono::duration, or a similar type.
 template <class D>
 concept time_span = requires(const D& span) {
   span.count();
@@ -77,7 +77,7 @@ constexpr std::uint64_t common_divisor(std::uint64_t a, std::uint64_t b) noexcep
   }
   return a;
 }
-/// At least as long; 0 for what is negative, or no number.
+/// Rounded up; 0 if negative or not a number.
 template <time_span D>
 constexpr std::uint64_t nanoseconds_of(const D& span) noexcept {
   constexpr std::uint64_t in_second = 1'000'000'000;
@@ -99,17 +99,18 @@ constexpr std::uint64_t nanoseconds_of(const D& span) noexcept {
 
 // ---- those who wait --------------------------------------------------------------------------------------------------------
 
-/// Made before the guard, so that who was served is woken after it.
+/// Constructed before the guard, so that the served threads are woken after it is released.
 template <class State>
 using served_of = std::conditional_t<State::traits::waits, served_threads, no_guard>;
 
-/// Whether a block that comes back is to go to somebody, and not into the list. Called under the hit lock.
+/// Whether a freed block must go to a waiting thread, and not into the list. Called under the hit lock.
 template <class State>
 TARN_STEP bool is_awaited([[maybe_unused]] State& s) noexcept {
   if constexpr (State::traits::waits) return s.upstream.line().is_awaited();
   else return false;
 }
-/// Gives what is in the list to those who wait. Called under the core lock, after blocks came otherwise than by a free.
+/// Gives the blocks of the list to the waiting threads. Called under the core lock, after blocks were added other than by a
+/// free.
 template <class State>
 void serve([[maybe_unused]] State& s, [[maybe_unused]] served_of<State>& served) noexcept {
   if constexpr (State::traits::waits) {
@@ -130,14 +131,14 @@ TARN_STEP void serve([[maybe_unused]] State& s) noexcept {
     detail::serve(s, served);
   }
 }
-/// Gives a block that came back to the first who waits. Returns whether there is one. Called under the hit lock.
+/// Gives a freed block to the first waiting thread. Returns whether there is one. Called under the hit lock.
 template <class State>
 bool give_to_first([[maybe_unused]] State& s, [[maybe_unused]] void* block,
                    [[maybe_unused]] served_of<State>& served) noexcept {
   if constexpr (State::traits::waits) {
     if (!detail::is_awaited(s) || !s.upstream.line().has_first()) return false;
     s.upstream.line().give(block, served);
-    detail::serve(s, served);  // a list that was mended may have some
+    detail::serve(s, served);  // a rebuilt list may have some
     return true;
   } else {
     return false;
@@ -156,7 +157,7 @@ TARN_STEP status push(State& s, void* block) noexcept {
   const status answer = s.locking.push(s, block);
   return State::hits_unguarded ? answer : detail::make_room_if(s, answer);
 }
-/// The same with nothing held. To the first who waits, if somebody does.
+/// The same with nothing held: to the first waiting thread, if there is one.
 template <class State>
 status push_slow(State& s, void* block) noexcept {
   [[maybe_unused]] served_of<State> served;
@@ -164,7 +165,7 @@ status push_slow(State& s, void* block) noexcept {
   if (detail::give_to_first(s, block, served)) return status::done;
   return detail::make_room_if(s, s.locking.push_slow(s, block));
 }
-/// Gives blocks that came back, from the first on, to those who wait. Called under the hit lock. Returns how many went.
+/// Gives freed blocks, from the first on, to the waiting threads. Called under the hit lock. Returns how many.
 template <class State>
 TARN_COLD std::size_t give_to_line(State& s, span<void* const> blocks, served_of<State>& served) noexcept {
   std::size_t n = 0;
@@ -172,9 +173,9 @@ TARN_COLD std::size_t give_to_line(State& s, span<void* const> blocks, served_of
   return n;
 }
 
-/// Waits for blocks, all that `out` has room for, until a time. Called with nothing held. Returns how many came; for the pool
-/// they aren't handed out yet. What came between the caller's last look and its place in the line is found here, and
-/// grow_until(is_served) gets chunks meanwhile, if they can be had by now.
+/// Waits for blocks, as many as `out` has room for, until a time. Called with nothing held. Returns how many came; the pool
+/// doesn't count them as allocated yet. Blocks that came between the caller's last attempt and its place in the line are found
+/// here. During this, grow_until(is_served) gets chunks, if they have become available.
 template <class State, class Grow>
 std::size_t wait_for(State& s, span<void*> out, std::uint64_t deadline, Grow grow_until) noexcept {
   static_assert(!State::hits_unguarded && std::is_same_v<decltype(s.locking.hit_guard()), decltype(s.locking.core_guard())>,
@@ -194,7 +195,7 @@ std::size_t wait_for(State& s, span<void*> out, std::uint64_t deadline, Grow gro
     const hit_lock guard(s);
     if (line.leave(me)) return me.got();
   }
-  me.wait_until(UINT64_MAX);  // who served it is about to say so
+  me.wait_until(UINT64_MAX);  // the thread that served it is about to notify it
   return me.got();
 }
 

@@ -49,7 +49,7 @@ class class_spans {
   void drain(unsigned c, const cache_word* in, std::uint32_t n) noexcept {
     span_record* span = nullptr;
     for (std::uint32_t i = 0; i != n; ++i) {
-      // Neighbours leave together: most blocks lie in the span of the one before.
+      // Neighbours leave together: most blocks are in the span of the one before.
       if (span == nullptr || in[i] - address_of(span->start) >= span->units * span_unit) {
         span = heap_.span_of(reinterpret_cast<void*>(in[i]));
         if (span == nullptr || span->is != span_record::blocks || span->class_ != c) {

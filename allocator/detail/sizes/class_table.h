@@ -23,7 +23,8 @@ class class_table {
   TARN_STEP static constexpr unsigned of(std::size_t bytes) noexcept { return table_.of_step[(bytes + step - 1) / step]; }
   /// Bytes in a block. Precondition: a class.
   TARN_STEP static constexpr std::size_t bytes(unsigned c) noexcept { return table_.bytes[c]; }
-  /// Which block of its span the byte at that offset lies in. A multiplication: a division takes 20 instead of 3 cycles.
+  /// The block of its span that contains the byte at that offset. A multiplication, because a division takes 20 instead of 3
+  /// cycles.
   /// Precondition: a class, and less than 2^20.
   TARN_STEP static constexpr std::uint32_t block_at(unsigned c, std::size_t offset) noexcept {
     return static_cast<std::uint32_t>(std::uint64_t{offset} * table_.inverse[c] >> shift);

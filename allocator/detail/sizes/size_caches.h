@@ -136,7 +136,7 @@ class size_caches {
   size_caches& operator=(const size_caches&) = delete;
   /// Before the first part is enrolled.
   void use(const plan& magazines) noexcept { plan_ = &magazines; }
-  /// The owner ends: a fork no longer asks for it. The core has all memory.
+  /// The owner is destroyed: a fork no longer calls it. The core has all memory.
   void end() noexcept { at_fork_.leave(); }
 
   // ---- a thread's calls, when its top has nothing, or no room -----------------------------------------------------------
@@ -209,8 +209,8 @@ class size_caches {
     threads_.fetch_add(1, memory_order_relaxed);
     return got;
   }
-  /// The calling thread no longer uses its part. Returns whether reclaim() is due: more threads ended than may leave blocks,
-  /// and nobody is left to come for what the others left.
+  /// The calling thread no longer uses its part. Returns whether reclaim() is due: more threads have exited than may leave
+  /// blocks, and no thread is left that would use them.
   TARN_COLD bool leave(part& mine) noexcept {
     at_fork_.admits(act);
     if (mine.top != mine.kept) place(mine, mine.top, mine.kept);
@@ -421,8 +421,9 @@ class size_caches {
     its.put_empty(full);
   }
 
-  /// The thread never had a block of this class: this one is another thread's, whose blocks lie beside it. Handed out next, it
-  /// would make two threads write to one cache line; so it goes below blocks of its own. Returns whether it is put away.
+  /// The thread never had a block of this class, so this one is from another thread, whose blocks are next to it. If it were
+  /// allocated next, two threads would write to one cache line; so it goes below the thread's own blocks. Returns whether it is
+  /// put away.
   bool give_foreign(part& mine, unsigned c, void* block) noexcept {
     auto& my = mine.classes[c];
     if (!refill(mine, c)) return false;

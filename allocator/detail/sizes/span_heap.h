@@ -1,4 +1,4 @@
-// Memory in runs of units of 64 KiB, and what lies at an address. A run is in use, or free; free ones are joined with their
+// Memory in runs of units of 64 KiB, and what is at an address. A run is in use, or free; free ones are joined with their
 // neighbours. The record of a unit lies outside of it, so that no block is written to find out about it.
 //
 //   take     the free run that fits best, cut; else a new one: addresses are reserved by the region, and opened when needed
@@ -34,7 +34,7 @@ namespace tarn::detail {
 
 inline constexpr std::size_t span_unit = 64 * 1024;
 
-/// The record of a unit. What is said of a run stands in that of its first unit.
+/// The record of a unit. The data of a run is in the record of its first unit.
 struct alignas(64) span_record {
   enum kind : unsigned char {
     inner,  // not the first of a run, or not in use yet
@@ -154,7 +154,7 @@ class span_heap {
 
   /// The class of the blocks around it; 0: none, or it isn't the heap's. See above for addresses that aren't.
   TARN_STEP unsigned class_at(const void* address) const noexcept { return load_relaxed(map_[byte_of(address)]); }
-  /// The record of the run that it lies in, or null. Of a free run, or of a part of one, it may be that of a unit.
+  /// The record of the run that contains it, or null. Of a free run, or of a part of one, it may be that of a unit.
   span_record* span_of(const void* address) noexcept {
     span_record* const unit = unit_at(address);
     if (unit == nullptr || unit->back == 0) return unit;
@@ -223,7 +223,7 @@ class span_heap {
     if (run->is != span_record::large || run->start != start) return run_verdict::not_a_start;
     return run_verdict::done;
   }
-  /// Changes the units of a large run where it lies. Returns whether it could. Precondition: not 0.
+  /// Changes the units of a large run in place. Returns whether it could. Precondition: not 0.
   bool resize(span_record& run, std::size_t units) noexcept {
     if (units > most_units) return false;
     const held lock(mutex_);
@@ -299,7 +299,7 @@ class span_heap {
     }
     return clean(0);
   }
-  /// Whether the process may have so many addresses only. Then trim() may help where there is no memory.
+  /// Whether the process's addresses are limited. If so, trim() may help if there is no memory.
   bool is_limited() noexcept {
     const held lock(mutex_);
     return limit_ != 0;
@@ -418,7 +418,8 @@ class span_heap {
     const std::size_t bound = larger(larger(least_kept(), in_use_ / 4), extra);
     store_relaxed(bound_, limit_ != 0 ? smaller(bound, limit_ / 16) : bound);
   }
-  /// The run with the free ones beside it. One with memory isn't joined to a large one without: that would count as having it.
+  /// The run joined with the free ones next to it. One with memory isn't joined to a large one without, which would then count
+  /// as having memory.
   span_record* joined(span_record& run) noexcept {
     span_record* first = &run;
     if (span_record* const before = free_run_before(run.start); before != nullptr && may_join(*before, run)) {

@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(a_signal_handler_explains_a_fault) {
   BOOST_TEST(status == 0);
   const std::string words(text, static_cast<std::size_t>(length));
   BOOST_TEST(words.starts_with("tarn: page fault: pool \"orders\" <64 bytes>@0x"), words);
-  BOOST_TEST(words.ends_with(": access at +9, after it was given back, allocated seq 1 thread " + me + "; freed seq 2 thread " +
+  BOOST_TEST(words.ends_with(": access at +9, after it was freed, allocated seq 1 thread " + me + "; freed seq 2 thread " +
                              me + "\n"),
              words);
 }

@@ -235,7 +235,7 @@ def sentences(done):
 def check_tracy(results, root):
     done = compiled(root, "without", TRACY_PROGRAM)
     said = sentences(done)
-    results.check("without Tracy's header: one sentence", len(said) == 1 and "tarn: [D6] tracy_trace was named" in said[0],
+    results.check("without Tracy's header: one sentence", len(said) == 1 and "tarn: [D6] tracy_trace was used" in said[0],
                   done.stdout)
     folder = os.path.join(root, "stand_in", "tracy")
     os.makedirs(folder)
@@ -292,7 +292,7 @@ def check_probes(results, root):
     with open(os.path.join(empty, "sdt.h"), "w", encoding="utf-8") as header:
         header.write("// has no probes\n")
     said = sentences(compiled(root, "without", USDT_PROGRAM, "-Ino_header"))
-    results.check("without the header's probes: one sentence", len(said) == 1 and "tarn: [D5] usdt_trace was named" in said[0],
+    results.check("without the header's probes: one sentence", len(said) == 1 and "tarn: [D5] usdt_trace was used" in said[0],
                   str(said))
 
 
