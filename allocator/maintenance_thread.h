@@ -194,6 +194,7 @@ class maintenance_thread {
 /// A pool's place with a maintenance_thread. It must end before the pool; the thread may end before or after it.
 class maintenance_thread::place {
  public:
+  /// Adds the pool, as maintenance_thread::add() does.
   template <class Pool>
   place(maintenance_thread& thread, Pool& pool) noexcept
       : rounds_(thread.rounds_), its_{detail::pointer_to(pool), maintain<Pool>} {
