@@ -159,12 +159,18 @@ def shown_signature(one):
         one.signature
 
 
+def is_for_authors(one):
+    """Whether only those who write a policy need it: what it declares, and what the pool calls. The axis' header describes it."""
+    return one.kind == "concept" and one.name.endswith("_policy") or one.kind == "member" and \
+        one.parent.endswith("_traits")
+
+
 def shown_comment(one):
     """Of the concept of an axis, what is in front of the first list: the members that the pool calls."""
-    if one.kind == "concept" and one.name.endswith("_policy"):
+    if is_for_authors(one):
         said = re.sub(r"\n*^ {2,}.*", "", one.comment, flags=re.MULTILINE | re.DOTALL)
         return f"{said} The header lists the members that the pool calls."
-    return one.comment
+    return f"{one.comment} The header says what each means." if one.name.endswith("_traits") and one.kind == "class" else one.comment
 
 
 def row_text(comment, kind):
@@ -189,7 +195,7 @@ def rows(members, about_class):
     for name, group in groups_of(members).items():
         first = next((one.comment for one in group if one.comment), name)
         for one in split(group)[0]:
-            found.setdefault("" if is_special(one) else one.comment or first, []).append(one)
+            found.setdefault("" if is_special(one) or is_for_authors(one) else one.comment or first, []).append(one)
     lines = []
     for said, those in found.items():
         text = row_text(said, those[0].kind) if said != about_class and said != those[0].name else ""
