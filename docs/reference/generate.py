@@ -160,7 +160,7 @@ def shown_signature(one):
 
 
 def is_for_authors(one):
-    """Whether only those who write a policy need it: what it declares, and what the pool calls. The axis' header describes it."""
+    """Whether only those who write a policy need it: what it declares, and what the pool calls. Its header describes it."""
     return one.kind == "concept" and one.name.endswith("_policy") or one.kind == "member" and \
         one.parent.endswith("_traits")
 
@@ -170,7 +170,8 @@ def shown_comment(one):
     if is_for_authors(one):
         said = re.sub(r"\n*^ {2,}.*", "", one.comment, flags=re.MULTILINE | re.DOTALL)
         return f"{said} The header lists the members that the pool calls."
-    return f"{one.comment} The header says what each means." if one.name.endswith("_traits") and one.kind == "class" else one.comment
+    is_traits = one.kind == "class" and one.name.endswith("_traits")
+    return f"{one.comment} The header says what each means." if is_traits else one.comment
 
 
 def row_text(comment, kind):
