@@ -85,6 +85,7 @@ def sentences(text, is_function):
                 rest = ""
                 if word == "Complexity":
                     piece, _, rest = piece.partition(". ")
+                piece = re.sub(r"^Preconditions? (\w[^:.]*): ", r"(\1) ", piece)
                 piece = re.sub(r"^(Preconditions?: |Throws: |Thread safety: |Returns? )", "", piece)
                 found.append((word, re.sub(r"^Whether", "whether", piece)))
                 found += [("", rest)] if rest else []
