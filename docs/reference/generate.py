@@ -107,14 +107,14 @@ def described(comment, kind):
     blocks, phrases, params = [], collections.defaultdict(list), []
     is_policy = comment.startswith("decides ")
     for what, text in paragraphs(comment):
+        if is_policy and what != "head":
+            continue
         if what == "param":
             name, _, meaning = text.partition(" ")
             params.append(f"- `{name}`: {in_code(meaning)}")
         elif what == "head":  # the axis page has a table of the other lines
             if text.startswith("decides: "):
                 blocks.append(whole(in_code(text.removeprefix("decides: "))))
-        elif is_policy:
-            continue
         elif what == "code" and kind == "class":
             blocks[-1:] = [block.removesuffix(":").removesuffix(".") + "." for block in blocks[-1:]]
         elif what == "code":
