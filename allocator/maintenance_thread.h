@@ -196,6 +196,7 @@ class maintenance_thread {
 /// it.
 class maintenance_thread::place {
  public:
+  /// Adds the pool, as maintenance_thread::add() does.
   template <class Pool>
   place(maintenance_thread& thread, Pool& pool) noexcept
       : rounds_(thread.rounds_), its_{detail::pointer_to(pool), maintain<Pool>} {

@@ -90,6 +90,7 @@ class retry_with {
   constexpr retry_with() noexcept
     requires(std::default_initializable<Handler> && !std::is_pointer_v<Handler>)
   = default;
+  /// With this handler. Throws: what moving it throws.
   constexpr explicit retry_with(Handler handler) noexcept(std::is_nothrow_move_constructible_v<Handler>)
       : handler_(static_cast<Handler&&>(handler)) {}
 
@@ -217,6 +218,7 @@ class fall_back_to {
   constexpr fall_back_to() noexcept
     requires std::default_initializable<known_store>
   = default;
+  /// With this store, and this growth policy of its chunks.
   constexpr explicit fall_back_to(const Store& store, const Growth& growth = {}) noexcept : store_(store), growth_(growth) {}
 
   template <class Traits>

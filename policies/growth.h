@@ -190,6 +190,7 @@ class grow_ahead {
   }();
 
   constexpr grow_ahead() noexcept = default;
+  /// With this policy of the chunks.
   constexpr explicit grow_ahead(const Growth& growth) noexcept : growth_(growth) {}
 
   constexpr detail::chunk_request next_chunk(std::size_t last, std::size_t total, std::size_t stride) const noexcept {

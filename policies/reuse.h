@@ -193,6 +193,10 @@ concept reuse_members = requires(typename P::template list<Traits>& list, typena
 ///   empty_chunks()               how many chunks are empty
 ///   take_empty()                 removes and returns one of them
 ///   front_capacity(chunks)       how many blocks may wait in one place in front of the list, so that chunks can become empty
+/// Of `chunks` a list uses the following, and accesses free blocks only through detail::free_words(chunks).
+///   carve(out, n)                up to n blocks that were never handed out, or that a walk found free, in ascending order;
+///                                returns how many
+///   grain(n)                     how many of n to carve at once: in a new pool and after a walk, fewer at first
 template <class P>
 concept reuse_policy = policy_on<P, axis::reuse> && detail::says<P, reuse_traits> && requires {
   typename detail::template_name<P::template per_chunk>;

@@ -85,6 +85,7 @@ def sentences(text, is_function):
                 rest = ""
                 if word == "Complexity":
                     piece, _, rest = piece.partition(". ")
+                piece = re.sub(r"^Preconditions? (\w[^:.]*): ", r"(\1) ", piece)
                 piece = re.sub(r"^(Preconditions?: |Throws: |Thread safety: |Returns? )", "", piece)
                 found.append((word, re.sub(r"^Whether", "whether", piece)))
                 found += [("", rest)] if rest else []
@@ -100,21 +101,27 @@ def whole(text):
     return text if text.endswith((".", ":", "?", "!", ")")) else text + "."
 
 
-def described(comment, is_function):
-    """(prose blocks, {phrase: [texts]}, parameters) of a comment."""
+def described(comment, kind):
+    """(prose blocks, {phrase: [texts]}, parameters) of a comment. Of a policy, what it decides: its axis' page has the rest.
+    Of a class, no example: its product's page has programs."""
     blocks, phrases, params = [], collections.defaultdict(list), []
-    for kind, text in paragraphs(comment):
-        if kind == "param":
-            name, _, what = text.partition(" ")
-            params.append(f"- `{name}`: {in_code(what)}")
-        elif kind == "head":  # the axis page has a table of the other lines
+    is_policy = comment.startswith("decides ")
+    for what, text in paragraphs(comment):
+        if is_policy and what != "head":
+            continue
+        if what == "param":
+            name, _, meaning = text.partition(" ")
+            params.append(f"- `{name}`: {in_code(meaning)}")
+        elif what == "head":  # the axis page has a table of the other lines
             if text.startswith("decides: "):
                 blocks.append(whole(in_code(text.removeprefix("decides: "))))
-        elif kind == "code":
+        elif what == "code" and kind == "class":
+            blocks[-1:] = [block.removesuffix(":").removesuffix(".") + "." for block in blocks[-1:]]
+        elif what == "code":
             blocks.append(f"```text\n{text}\n```")
         else:
             plain = []
-            for word, said in sentences(text, is_function):
+            for word, said in sentences(text, kind == "function"):
                 if word:
                     phrases[word].append(said)
                 else:
@@ -126,47 +133,107 @@ def described(comment, is_function):
 
 # ---- an entry --------------------------------------------------------------------------------------------------------------
 
+LISTED = ("member", "enumerator", "constant", "type")
+SHORT = (100, 25)  # of what is a row of its class's list: columns of the signature, words of the comment, at most
 
-def special(one):
-    """What is said of a member that every class has, where its comment doesn't."""
-    last = one.name.rsplit("::", 1)[-1]
-    if one.kind == "function" and one.parent:
-        if re.search(r"= delete\s*$", one.signature):
-            return "Deleted: can't be copied or moved." if "&" in one.signature else "Deleted."
-        if last.startswith("~"):
-            return "Ends the object, as the class says."
-        if "= default" in one.signature:
-            return "Defaulted."
-    return ""
+
+def is_special(one):
+    """Whether it is a member whose signature says all: deleted, defaulted, or a destructor without a comment."""
+    return one.kind == "function" and bool(one.parent) and not one.comment and (
+        bool(re.search(r"= (delete|default)\s*$", one.signature)) or one.name.rsplit("::", 1)[-1].startswith("~"))
+
+
+def is_listed(one):
+    """Whether it is a row of its class's list: what isn't called, and functions that are said in a sentence."""
+    columns, words = SHORT
+    if not one.parent or len(shown_signature(one)) > columns or "\n" in one.signature:
+        return False
+    if re.search(r"^( {2,}|\s*\\t?param )", one.comment, re.MULTILINE):
+        return False
+    return is_special(one) or one.kind in LISTED or one.kind == "function" and 0 < len(one.comment.split()) <= words
 
 
 def shown_signature(one):
-    """Of a concept, its head: what it demands, its comment says."""
-    return one.signature.partition(" = ")[0] if one.kind == "concept" else one.signature
+    """Of a concept, its head: what it demands, its comment says. Of a type and a constant, no value out of tarn::detail."""
+    head, _, value = one.signature.partition(" = ")
+    return head if one.kind == "concept" or one.kind in ("type", "constant") and one.parent and "detail::" in value else \
+        one.signature
 
 
-def entry(group, level, page_header):
-    """The Markdown of all declarations of one name."""
+def is_for_authors(one):
+    """Whether only those who write a policy need it: what it declares, and what the pool calls. Its header describes it."""
+    return one.kind == "concept" and one.name.endswith("_policy") or one.kind == "member" and \
+        one.parent.endswith("_traits")
+
+
+def shown_comment(one):
+    """Of the concept of an axis, what is in front of the first list: the members that the pool calls."""
+    if is_for_authors(one):
+        said = re.sub(r"\n*^ {2,}.*", "", one.comment, flags=re.MULTILINE | re.DOTALL)
+        return f"{said} The header lists the members that the pool calls."
+    is_traits = one.kind == "class" and one.name.endswith("_traits")
+    return f"{one.comment} The header says what each means." if is_traits else one.comment
+
+
+def row_text(comment, kind):
+    """What a comment says, in one paragraph."""
+    blocks, phrases, _ = described(comment, kind)
+    return " ".join([*blocks, *(f"{'Returns' if word == 'Returns' else word + ':'} {in_code(text)}"
+                                for word, _ in PHRASES for text in phrases[word])])
+
+
+def split(group):
+    """(rows of the class's list, those with an entry) of the declarations of one name: overloads stay together."""
+    rest = [one for one in group if not is_special(one)]
+    first = next((one.comment for one in rest if one.comment), "")
+    if all(is_listed(one._replace(comment=one.comment or first)) for one in rest):
+        return group, []
+    return [one for one in group if is_special(one)], rest
+
+
+def rows(members, about_class):
+    """The list of the members that are told in a sentence. Those with one comment share a row, and so do overloads."""
+    found = {}
+    for name, group in groups_of(members).items():
+        first = next((one.comment for one in group if one.comment), name)
+        for one in split(group)[0]:
+            found.setdefault("" if is_special(one) or is_for_authors(one) else one.comment or first, []).append(one)
+    lines = []
+    for said, those in found.items():
+        text = row_text(said, those[0].kind) if said != about_class and said != those[0].name else ""
+        code = ", ".join(f"`{each}`" for each in dict.fromkeys(shown_signature(one) for one in those))
+        lines.append(f"* {code}: {text}" if text else f"* {code}")
+    return lines
+
+
+def heading(names):
+    """A heading of several names: from the second on, without the class that they share."""
+    first, *more = dict.fromkeys(names)
+    scope = first.rpartition("::")[0] + "::"
+    return ", ".join([first, *(name.removeprefix(scope) for name in more)])
+
+
+def entry(group, members, page_header):
+    """The Markdown of the declarations of one name, or of several that share a comment, and of what its class lists."""
     first = group[0]
-    lines = [f"{'#' * level} {first.name}", ""]
-    if first.file != page_header and not first.parent:
-        lines += [f"{first.kind.capitalize()}, in `tarn/{first.file}`:" , ""]
+    lines = [f"{'###' if first.parent else '##'} {heading(one.name for one in group)}", ""]
+    if first.file != page_header and not first.parent and "/detail/" not in first.file:
+        lines += [f"{first.kind.capitalize()}, in `tarn/{first.file}`:", ""]
     signatures = "\n".join(dict.fromkeys(shown_signature(one) for one in group)).split("\n")
     lines += ["```text", *(part for line in signatures for part in textwrap.wrap(
         line, 116, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)), "```", ""]
     said = set()
     for one in group:
-        comment = one.comment or special(one)
+        comment = shown_comment(one)
         if not comment or comment in said:
             continue
         said.add(comment)
-        blocks, phrases, params = described(comment, one.kind == "function")
+        blocks, phrases, params = described(comment, one.kind)
         facts = [f"- {word}: {in_code(text)}" for word, _ in PHRASES for text in phrases[word]]
-        if one.kind == "function" and not one.throws and not phrases["Throws"] and "= delete" not in one.signature:
-            facts.append("- Throws: nothing")
         lines += [text + "\n" for text in blocks]
         if params or facts:
             lines += [*params, *facts, ""]
+    lines += rows(members, first.comment)
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -191,11 +258,30 @@ def ordered(groups):
     return [each for top in tops for each in below(top)]
 
 
+def entries_of(names):
+    """[(declarations, members)]: what a page has an entry for. Neighbours with the same comment, and no members, share one."""
+    groups, found = groups_of(names), []
+    for name in ordered(groups):
+        group = split(groups[name])[1] if groups[name][0].parent else groups[name]
+        if not group:
+            continue
+        members = [one for one in names if one.parent == name]
+        before = found[-1] if found else None
+        fits = before and len(heading(one.name for one in [*before[0], *group])) <= 116
+        if fits and not members and not before[1] and group[0].comment and all(
+                (one.comment, one.parent, one.kind, one.file) ==
+                (group[0].comment, group[0].parent, group[0].kind, group[0].file) for one in [*before[0], *group]):
+            before[0].extend(group)
+        else:
+            found.append((group, members))
+    return found
+
+
 # ---- pages -----------------------------------------------------------------------------------------------------------------
 
 
 def wrapped(text):
-    """Prose in lines of 120 columns. What stands in fences stays as it is."""
+    """Prose in lines of 120 columns. What stands in fences stays as it is, and so does a signature in a list."""
     lines, fenced = [], False
     for line in text.split("\n"):
         if line.startswith("```"):
@@ -203,8 +289,11 @@ def wrapped(text):
         if fenced or line.startswith(("#", "|", "<!--", "```")):
             lines.append(line)
         else:
-            lines += textwrap.wrap(line, 120, subsequent_indent="  " if line.startswith("- ") else "", break_long_words=False,
-                                   break_on_hyphens=False) or [""]
+            is_row = line.startswith("* ")
+            whole_code = re.sub(r"(^\* )?`[^`]*`", lambda code: code[0].replace(" ", "\0"), line) if is_row else line
+            lines += [one.replace("\0", " ") for one in textwrap.wrap(
+                whole_code, 120, subsequent_indent="  " if line.startswith(("- ", "* ")) else "", break_long_words=False,
+                break_on_hyphens=False)] or [""]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines))
 
 
@@ -213,39 +302,40 @@ def joined(text):
     return re.sub(r"(?<!\n)\n(?!\n)", " ", text.strip())
 
 
-def header_of(page, names):
-    """The header that a page is named after."""
-    for header in (f"{page}.h", f"allocator/{page}.h", f"policies/{page}.h", f"policies/detail/{page}.h"):
-        if os.path.exists(os.path.join(TREE, header)):
-            return header
-    return names[0].file
+def headers_of(page, about):
+    """The headers that a page is about: the one that it is named after, and those of the pages that it has taken in."""
+    places = [[f"{name}.h", f"allocator/{name}.h", f"policies/{name}.h"] for name in (page, *about.get("with", ()))]
+    found = [next((one for one in those if os.path.exists(os.path.join(TREE, one))), "") for those in places]
+    return [one for one in found if one]
 
 
 def example(name):
-    """A program of examples/, or a link to another page that has some."""
-    if name.startswith("docs/"):
-        return [f"Programs: [{name.removeprefix('docs/')}](../{name.removeprefix('docs/')})."]
+    """A program of examples/."""
     with open(os.path.join(HERE, "examples", name), encoding="utf-8") as file:
-        return ["## Example", "", "```cpp run", file.read().rstrip(), "```"]
+        return ["## Example", "", "```cpp run", file.read().rstrip(), "```", ""]
+
+
+def head_text(title, includes, about):
+    lines = [NOTE, f"# {title}", "", *([", ".join(f"`#include \"tarn/{one}\"`" for one in includes), ""] if includes else []),
+             joined(about["intro"]), ""]
+    for word, key in (("Thread safety", "threads"), ("Complexity", "complexity")):
+        lines += [f"{word}: {about[key].strip()}", ""] if key in about else []
+    return lines + (example(about["example"]) if "example" in about else [])
 
 
 def page_text(page, names, about):
-    header = header_of(page, names)
-    groups = groups_of(names)
-    lines = [NOTE, f"# {page}", "", f"`#include \"tarn/{about.get('include', header)}\"`", "", joined(about["intro"]), "",
-             f"Thread safety: {about['threads'].strip()}", "", f"Complexity: {about['complexity'].strip()}", ""]
-    lines += [*example(about["example"]), ""]
-    for name in ordered(groups):
-        lines += [entry(groups[name], 3 if groups[name][0].parent else 2, header), ""]
-    return wrapped("\n".join(lines).rstrip() + "\n")
+    inside = headers_of(page, about)
+    lines = head_text(page, inside, about)
+    for group, members in entries_of(names):
+        lines += [entry(group, members, inside[0] if len(inside) == 1 else ""), ""]
+    return lines
 
 
-def macros_text(about, settings):
-    lines = [NOTE, "# Settings", "", joined(about["intro"]), "", f"Thread safety: {about['threads'].strip()}", "",
-             f"Complexity: {about['complexity'].strip()}", ""]
+def settings_text(settings):
+    lines = []
     for name, what in sorted(settings.items()):
         lines += [f"## {name}", "", "```text", f"#define {name}{what.get('value', '')}", "```", "", what["what"].strip(), ""]
-    return wrapped("\n".join(lines).rstrip() + "\n")
+    return lines
 
 
 KINDS = (("class", "Classes"), ("type", "Types and aliases"), ("concept", "Concepts"), ("enumeration", "Enumerations"),
@@ -257,37 +347,36 @@ def anchor(name):
 
 
 def index_text(pages, about):
-    lines = [NOTE, "# Reference", "", joined(about["intro"]), "", "| page | header | what |", "|---|---|---|"]
-    for page in sorted(pages):
-        names = pages[page]
-        header = header_of(page, names) if names else ""
-        row = f"`tarn/{header}`" if header else ""
-        lines.append(f"| [{page}]({page}.md) | {row} | {about['pages'][page]['title']} |")
+    lines = [NOTE, "# Reference", "", joined(about["intro"]), "", "| page | what |", "|---|---|"]
+    lines += [f"| [{page}]({page}.md) | {about['pages'][page]['title']} |" for page in sorted(pages)]
     lines.append("")
-    tops = {one.name: one for names in pages.values() for one in names if not one.parent}
+    links = collections.defaultdict(dict)
+    for page, names in pages.items():
+        for group, _ in entries_of(names):
+            at = anchor(heading(one.name for one in group))
+            for one in group if not group[0].parent else []:
+                links[one.kind][one.name] = f"[`{one.name.removeprefix('tarn::')}`]({page}.md#{at})"
+    links["macro"].update({name: f"[`{name}`](settings.md#{anchor(name)})" for name in about["settings"]})
     for kind, title in KINDS:
-        links = [f"[`{name.removeprefix('tarn::')}`]({one.page}.md#{anchor(name)})" for name, one in sorted(tops.items())
-                 if one.kind == kind]
-        if kind == "macro":
-            links += [f"[`{name}`](settings.md#{anchor(name)})" for name in sorted(about["settings"])]
-        lines += [f"## {title}", "", ", ".join(links) + ".", ""]
-    return wrapped("\n".join(lines).rstrip() + "\n")
+        lines += [f"## {title}", "", ", ".join(links[kind][name] for name in sorted(links[kind])) + ".", ""]
+    return lines
 
 
 def pages_of(found, about):
     """{path below docs/reference: text} of all pages."""
+    joins = {name: page for page, what in about["pages"].items() for name in what.get("with", ())}
     pages = collections.defaultdict(list)
-    for one in found.names:
-        pages[one.page].append(one)
-    unknown = sorted(set(pages) ^ (set(about["pages"]) - {"settings"})) + sorted(set(found.settings()) ^ set(about["settings"]))
+    for one in sorted(found.names, key=lambda one: list(joins).index(one.page) if one.page in joins else -1):
+        pages[joins.get(one.page, one.page)].append(one)
+    unknown = sorted(set(pages) ^ set(about["pages"])) + sorted(set(found.settings()) ^ set(about["settings"])) + \
+        sorted(set(joins) - {one.page for one in found.names})
     if unknown or found.unplaced:
         raise SystemExit("docs/reference/pages.toml and the headers don't have the same pages and settings; write what is "
                          f"missing, or take away what is no more: {', '.join(unknown + found.unplaced)}")
     text = {f"{page}.md": page_text(page, names, about["pages"][page]) for page, names in pages.items()}
-    text["settings.md"] = macros_text(about["pages"]["settings"], about["settings"])
-    pages["settings"] = []
+    text["settings.md"] += settings_text(about["settings"])
     text["README.md"] = index_text(pages, about)
-    return text
+    return {name: wrapped("\n".join(lines).rstrip() + "\n") for name, lines in text.items()}
 
 
 def about_pages():

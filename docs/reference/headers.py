@@ -260,7 +260,7 @@ INTERNAL_MACROS = {
 HIDDEN_MACROS = {name for names in INTERNAL_MACROS.values() for name in names.split()}
 # Overloads that are there only for the compiler's message.
 FOR_ERRORS = re.compile(r"requires\(!Traits::size_is_given_at_run_time\)")
-# Members by which a pool asks a policy, whatever the axis. docs/axes/ describes them, and what each axis requires besides.
+# Members by which a pool asks a policy, whatever the axis. The axis headers list them, and what each axis requires besides.
 PROTOCOL = {"axis", "traits", "arguments_hold", "complaint", "cell", "per_chunk", "state", "source", "reporter"}
 
 

@@ -9,7 +9,7 @@ import shim
 import stage
 
 LOGO = re.compile(r'href="([./]+)" title="tarn"')
-MEMBER = re.compile(r"^(#+ tarn::(?:\w+::)+)([^\s:`]+)$", re.MULTILINE)
+MEMBER = re.compile(r"^(#+ tarn::(?:\w+::)+)([^:`\n]+)$", re.MULTILINE)
 
 
 def on_page_markdown(markdown, page, config, files):

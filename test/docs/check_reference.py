@@ -25,6 +25,7 @@ FLOOR = 570  # public names, at least
 IGNORED = "test/docs/spelling.txt"
 PROSE = ("*.md", "docs/**/*.md", "docs/**/*.toml", "allocator/**/*.h", "policies/**/*.h")
 HEADING = re.compile(r"^##+ (.*)$", re.MULTILINE)
+ROW = re.compile(r"^\* .*\n(?:  .*\n)*", re.MULTILINE)
 
 
 def case(name, wrong):
@@ -35,50 +36,89 @@ def case(name, wrong):
 
 
 def entries(pages):
-    """{name: its entry's text} of all pages."""
+    """{name: its entry's text} of all pages. Names that share a comment share an entry."""
     found = {}
     for page, text in pages.items():
         if page != "README.md":
             parts = HEADING.split(re.sub(r"^```cpp.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL))
-            found.update(zip(parts[1::2], parts[2::2]))
+            for names, said in zip(parts[1::2], parts[2::2]):
+                first, *more = names.split(", ")
+                scope = first.rpartition("::")[0]
+                found.update({name: said for name in [first, *(f"{scope}::{name}" for name in more)]})
     found.pop("Example", None)
     return found
 
 
+def rows(entry):
+    """{signature: what is said of it} of the list in a class's entry."""
+    found = {}
+    for row in ROW.findall(entry):
+        codes, _, said = re.sub(r"\n +", " ", row).partition("`: ")
+        found.update({code: said.strip() for code in re.findall(r"`([^`]+)`", codes + "`")})
+    return found
+
+
 def said_in(entry):
-    """What an entry says besides its signature and what follows from that."""
-    return re.sub(r"^```.*?^```$|^(\w+, in `.*`:|- Throws: nothing)$", "", entry, flags=re.MULTILINE | re.DOTALL).strip()
+    """What an entry says besides its signature and the list of members."""
+    return re.sub(r"^```.*?^```$|^\w+, in `.*`:$", "", ROW.sub("", entry), flags=re.MULTILINE | re.DOTALL).strip()
 
 
-def wrong_entry(group, there):
-    """What the entry of a public name lacks, or None."""
+def wrong_rows(group, there, of_class):
+    """What the declarations of a name lack in the list of their class, or None. Enumerators on one line have the comment of
+    their type."""
+    said = rows(there.get(group[0].parent, ""))
+    missing = [generate.shown_signature(one) for one in group if generate.shown_signature(one) not in said]
+    if missing:
+        return f"the list of {group[0].parent} doesn't have '{missing[0]}'"
+    group = [one for one in group if not generate.is_special(one)]
+    text = " ".join(said[generate.shown_signature(one)] for one in group).strip()
+    for_authors = generate.is_for_authors(group[0]) if group else False
+    if group and not text and not (group[0].comment and (for_authors or group[0].comment == of_class)):
+        return "it has no comment"
+    return next((wrong for wrong in (wrong_function(one, text) for one in group) if wrong), None)
+
+
+def wrong_function(one, said):
+    """What is not said of a function, or None."""
+    if one.kind != "function":
+        return None
+    if one.result not in ("", "void") and not re.search(r"\breturns?\b|- Returns:", said, re.IGNORECASE):
+        return "its comment doesn't say what it returns"
+    if one.throws and "Throws" not in said and not one.signature.endswith("= default"):
+        return "it isn't noexcept, and its comment doesn't say what it throws"
+    return None
+
+
+def wrong_entry(group, there, of_class):
+    """What the entries of a public name lack, or None."""
     name = group[0].name
     where = f"{group[0].file}:{group[0].line}"
-    if name not in there:
+    listed, group = generate.split(group) if group[0].parent else ([], group)
+    if listed and (wrong := wrong_rows(listed, there, of_class)):
+        return f"{where}: {wrong}"
+    if group and name not in there:
         return f"{where}: it has no entry"
-    text = there[name]
-    said = said_in(text)
-    if not said:
+    text = there[name] if group else ""
+    if group and not said_in(text):
         return f"{where}: it has no comment"
     for one in group:
         signature = generate.shown_signature(one)
         if signature not in re.sub(r"\n +", " ", text):
             return f"{where}: the entry doesn't have '{signature}'"
-        if one.kind != "function" or generate.special(one):
-            continue
-        if one.result not in ("", "void") and not re.search(r"\breturns?\b|- Returns:", text, re.IGNORECASE):
-            return f"{where}: its comment doesn't say what it returns"
-        if one.throws and "Throws" not in text:
-            return f"{where}: it isn't noexcept, and its comment doesn't say what it throws"
+        if wrong := wrong_function(one, text):
+            return f"{where}: {wrong}"
     return None
 
 
 def check_entries(names, settings, pages):
     """A case for each public name, which must have an entry that says something, and for each entry, which must name one."""
     there, groups = entries(pages), generate.groups_of(names)
-    cases = [case(name, wrong_entry(group, there)) for name, group in groups.items()]
+    comments = {name: group[0].comment for name, group in groups.items()}
+    cases = [case(name, wrong_entry(group, there, comments.get(group[0].parent))) for name, group in groups.items()]
     cases += [case(name, None if name in there else "it has no entry") for name in settings]
     strays = sorted(set(there) - set(groups) - set(settings))
+    listed = {(one.parent, generate.shown_signature(one)) for one in names}
+    strays += sorted(code for name, said in there.items() for code in rows(said) if (name, code) not in listed)
     cases.append(case(f"{len(there)} entries name something", f"no header has {', '.join(strays)}" if strays else None))
     return cases
 
@@ -143,6 +183,9 @@ BROKEN_HEADERS = [
      "tarn::misuse_kind::double_free", "it has no comment"),
     ("policies/checking/misuse.h", "  unsigned line = 0;               // of that file", "\n  unsigned line = 0;\n",
      "tarn::misuse::line", "it has no comment"),
+    ("policies/reuse.h",
+     "  bool needs_chunks = true;        // adopted() informs the list of each chunk; false: the list only carves",
+     "\n  bool needs_chunks = true;\n", "tarn::reuse_traits::needs_chunks", "it has no comment"),
     ("allocator/presets.h", "/// One thread at a time uses the pool, and nothing is known about the number of objects.\n", "\n",
      "tarn::presets::local", "it has no comment"),
     ("allocator/registry.h", "namespace tarn {\n", "namespace tarn {\ninline int added_function() noexcept { return 1; }\n\n",

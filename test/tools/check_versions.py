@@ -26,7 +26,7 @@ NAMED = {
     "debian/changelog": [r"\Atarn \(([\d.]+)[^)]*\)"],
     "packaging/install.cmake": [r"find_package\(tarn ([\d.]+)"],
     "test/consumer/CMakeLists.txt": [r"set\(WANTED ([\d.]+)"],
-    "docs/reference/version.md": [r"needs tarn ([\d.]+\d)", r"100 \+ patch\. ([\d.]+\d) is"],
+    "docs/reference/settings.md": [r"needs tarn ([\d.]+\d)", r"100 \+ patch\. ([\d.]+\d) is"],
     "docs/reference/examples/version.cc": [r"needs tarn ([\d.]+\d)"],
     "docs/packages.md": [r"find_package\(tarn ([\d.]+)", r'"tarn/([\d.]+)"', r"tarn-([\d.]+\d)\.",
                          r'bazel_dep\(name = "tarn", version = "([^"]*)"'],
