@@ -199,7 +199,7 @@ def rows(members, about_class):
         for one in split(group)[0]:
             found.setdefault("" if is_special(one) or is_for_authors(one) else one.comment or first, []).append(one)
     lines = []
-    for said, those in found.items():
+    for said, those in sorted(found.items(), key=lambda row: row[0] == ""):  # what is deleted comes last
         text = row_text(said, those[0].kind) if said != about_class and said != those[0].name else ""
         code = ", ".join(f"`{each}`" for each in dict.fromkeys(shown_signature(one) for one in those))
         lines.append(f"* {code}: {text}" if text else f"* {code}")

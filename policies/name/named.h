@@ -30,7 +30,7 @@ struct pool_record {
   std::size_t block_size = 0;     // bytes
   std::size_t stride = 0;         // bytes from one block to the next
   std::size_t in_use = 0;         // blocks allocated and not freed
-  std::size_t peak = 0;           // the most that were in use at once: never too low; how far too high: docs/registry.md
+  std::size_t peak = 0;           // the most in use at once: never too low; how far too high: docs/products/registry.md
   std::size_t waiting = 0;        // free blocks in threads' magazines, or on the stack of lock_free
   std::size_t capacity = 0;       // blocks, free or in use
   std::size_t chunks = 0;         // that it holds
