@@ -50,7 +50,7 @@ class basic_arena : public detail::arena_body_of<false, Locking, Growth, Store, 
 
 /// The arena of the policies given, in any order; the others are the defaults.
 template <class... Policies>
-using arena = typename decltype(detail::compose_arena<basic_arena, Policies...>())::type;
+using arena = typename decltype(detail::compose_arena<Policies...>())::type;
 
 /// The process-wide arena of a tag: constant-initialised, no guard variable, usable before main and after static destruction.
 /// It is never destroyed: what lies in it lasts until reset() or release().

@@ -217,12 +217,8 @@ class arena_body {
     go_back(mark.at_);
     checks_.renew(*this, mark.its_);
   }
-  mark_type mark() noexcept
-    requires(!Traits::one_thread)
-  = TARN_DELETED("tarn: [V10] marks and scopes need no_locking: what other threads have allocated would go, too; use reset()");
-  void rewind(const mark_type&) noexcept
-    requires(!Traits::one_thread)
-  = TARN_DELETED("tarn: [V10] marks and scopes need no_locking: what other threads have allocated would go, too; use reset()");
+  template <class T = Traits>
+  std::enable_if_t<!T::one_thread> mark() = TARN_DELETED("tarn: [V10] a mark needs no_locking; use an arena for each thread");
 
   /// Ends all blocks and objects. The chunks stay for the next ones; with a number, no more than so many bytes of them.
   /// Precondition: no other thread uses the arena; no destructor that the arena runs calls this.

@@ -20,6 +20,11 @@
 #include "tarn/policies/name/named.h"
 #include "tarn/policies/statistics.h"
 
+namespace tarn {
+template <class Locking, class Growth, class Store, class Exhaustion, class Checking, class Statistics, class Name>
+class basic_arena;
+}  // namespace tarn
+
 namespace tarn::detail {
 
 // ---- verdicts ------------------------------------------------------------------------------------------------------------
@@ -203,17 +208,17 @@ template <bool IsStatic, class... SevenPolicies>
 using arena_body_of = typename decltype(detail::choose_arena<IsStatic, SevenPolicies...>())::type;
 
 /// The seven policies of an arena, in the order of the axes.
-template <template <class...> class Arena, class... Ps>
+template <class... Ps>
 struct selected_for_arena {
   using store = choose<axis::store, heap_store, Ps...>;
   using default_growth = typename decltype(detail::default_growth<store>())::type;
   using growth = typename canonical<choose<axis::growth, default_growth, Ps...>>::type;
-  using type = Arena<choose<axis::locking, no_locking, Ps...>, growth, store,
-                     choose<axis::exhaustion, report_exhaustion, Ps...>, choose<axis::checking, no_checking, Ps...>,
-                     choose<axis::statistics, no_statistics, Ps...>, choose<axis::name, unnamed, Ps...>>;
+  using type = basic_arena<choose<axis::locking, no_locking, Ps...>, growth, store,
+                           choose<axis::exhaustion, report_exhaustion, Ps...>, choose<axis::checking, no_checking, Ps...>,
+                           choose<axis::statistics, no_statistics, Ps...>, choose<axis::name, unnamed, Ps...>>;
 };
 
-template <template <class...> class Arena, class... Ps>
+template <class... Ps>
 constexpr auto compose_arena() noexcept {
   if constexpr (!(defined<Ps> && ...)) {
     return std::type_identity<rejected_arena<rejected<home<Ps>...>>>{};
@@ -222,7 +227,7 @@ constexpr auto compose_arena() noexcept {
   } else if constexpr (constexpr selection chosen = judge_selection<static_size<1>, Ps...>(); chosen != selection::good) {
     return refused_arena<selection_complaint<chosen>>{};
   } else {
-    return std::type_identity<typename selected_for_arena<Arena, Ps...>::type>{};
+    return std::type_identity<typename selected_for_arena<Ps...>::type>{};
   }
 }
 
@@ -252,8 +257,8 @@ constexpr arena_verdict judge_static_arena() noexcept {
 /// A static arena's body, of the same policies as the arena that is an object has.
 template <class Arena>
 struct static_arena_body : std::type_identity<Arena> {};  // refused
-template <template <class...> class Arena, class... SevenPolicies>
-struct static_arena_body<Arena<SevenPolicies...>> {
+template <class... SevenPolicies>
+struct static_arena_body<basic_arena<SevenPolicies...>> {
   static constexpr auto choose_static() noexcept {
     using body = arena_body_of<true, SevenPolicies...>;
     if constexpr (std::is_base_of_v<rejected<>, body>) return std::type_identity<body>{};

@@ -25,10 +25,11 @@ struct byte_geometry {
   static constexpr std::size_t extent(std::size_t n) noexcept { return n; }
 };
 
-/// A chunk is exactly as large as the growth policy says. Its record is part of it.
+/// A chunk is exactly as large as the growth policy says. Its record is part of it. An array has no fewer bytes than asked for.
+template <bool IsArray>
 struct arena_layout {
   static constexpr std::size_t bytes(std::size_t n, const byte_geometry& g) noexcept {
-    return n > size_limit ? n : round_up(n, g.alignment());
+    return IsArray && n <= size_limit ? round_up(n, g.alignment()) : n;
   }
   static constexpr std::size_t blocks_in(std::size_t room, std::size_t at_most, const byte_geometry&) noexcept {
     return smaller(room, at_most);
@@ -73,7 +74,6 @@ struct arena_traits {
   using statistics = Statistics;
   using name = Name;
   using geometry = byte_geometry;
-  using layout = arena_layout;
   template <class T>
   using cell = typename Locking::template cell<T>;
   using tally = typename tally_of<Locking, Locking::traits.has_tally>::type;
@@ -89,6 +89,7 @@ struct arena_traits {
   static constexpr bool one_chunk = !has_second && (Store::traits.bounded || Growth::traits.max_chunks == 1);
   /// Whether the arena is an array of bytes and nothing else.
   static constexpr bool in_place = Store::traits.in_place && !counts && !is_listed && !Exhaustion::traits.retries;
+  using layout = arena_layout<in_place>;
   static constexpr bool has_source = !in_place;
   static constexpr bool holds_array = Store::traits.bounded && Store::traits.sized_by_geometry;
   static constexpr bool store_is_bounded = Store::traits.bounded;
