@@ -63,6 +63,7 @@ class arena_body {
   /// Sets a mark, and rewinds to it where it ends. The inner one of two ends first.
   class scope {
    public:
+    /// \param arena  must outlive the scope
     explicit scope(arena_body& arena) : arena_(arena), mark_(arena.mark()) {}
     ~scope() { arena_.rewind(mark_); }
     scope(const scope&) = delete;
