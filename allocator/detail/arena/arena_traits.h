@@ -25,11 +25,12 @@ struct byte_geometry {
   static constexpr std::size_t extent(std::size_t n) noexcept { return n; }
 };
 
-/// A chunk is exactly as large as the growth policy says. Its record is part of it. An array has no fewer bytes than asked for.
-template <bool IsArray>
+/// A chunk is exactly as large as the growth policy says. Its record is part of it. The only chunk, which has no record,
+/// has no fewer bytes than that.
+template <bool OneChunk>
 struct arena_layout {
   static constexpr std::size_t bytes(std::size_t n, const byte_geometry& g) noexcept {
-    return IsArray && n <= size_limit ? round_up(n, g.alignment()) : n;
+    return OneChunk && n <= size_limit ? round_up(n, g.alignment()) : n;
   }
   static constexpr std::size_t blocks_in(std::size_t room, std::size_t at_most, const byte_geometry&) noexcept {
     return smaller(room, at_most);
@@ -89,7 +90,7 @@ struct arena_traits {
   static constexpr bool one_chunk = !has_second && (Store::traits.bounded || Growth::traits.max_chunks == 1);
   /// Whether the arena is an array of bytes and nothing else.
   static constexpr bool in_place = Store::traits.in_place && !counts && !is_listed && !Exhaustion::traits.retries;
-  using layout = arena_layout<in_place>;
+  using layout = arena_layout<one_chunk>;
   static constexpr bool has_source = !in_place;
   static constexpr bool holds_array = Store::traits.bounded && Store::traits.sized_by_geometry;
   static constexpr bool store_is_bounded = Store::traits.bounded;

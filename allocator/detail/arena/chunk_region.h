@@ -120,7 +120,7 @@ class chunk_region {
   static std::size_t bytes_needed(std::size_t bytes, std::size_t alignment) noexcept {
     if (bytes > size_limit || alignment > size_limit) return size_max;
     const std::size_t blocks = arena_taken(larger(bytes, 1)) + (alignment > byte_geometry::alignment() ? alignment : 0);
-    return chunk::record() + round_up(blocks, byte_geometry::alignment());
+    return chunk::record() + (Traits::one_chunk ? blocks : round_up(blocks, byte_geometry::alignment()));
   }
   /// Null: growth or the store refused.
   chunk* fetch(std::size_t need) noexcept {
