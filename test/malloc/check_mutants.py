@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Mistakes in the layer for many sizes, in malloc, in walks and in arenas (mutants.txt), each of which a test must find: a case for each.
-The tests without one must pass.
+"""Mistakes in the layer for many sizes, in malloc, in walks and in arenas (mutants.txt), each of which a test must find: a case
+for each. The tests without one must pass.
 
 usage: check_mutants.py [WORD…]     only mistakes whose names have one of the words
 """
