@@ -1,11 +1,11 @@
-// An arena: blocks of any size, one behind the other, which end all at once.
+// An arena: blocks of any size, allocated one after the other and freed all at once.
 //
 //   tarn::arena<> request;
 //   auto* order = request.create<Order>(7);
 //   void* text = request.allocate(100, 1);
-//   request.reset();                      // all end; the chunks stay for the next request
+//   request.reset();                      // frees everything; the chunks stay for the next request
 //
-// Between, mark() and rewind(), or a scope, end what came after the mark. arena<Policies...> takes policies in any order, and
+// mark() and rewind(), or a scope, free what was allocated after the mark. arena<Policies...> takes policies in any order, and
 // only those that differ from the default: locking, growth and store in bytes, exhaustion, checking, statistics and name.
 #ifndef TARN_ALLOCATOR_ARENA_H_
 #define TARN_ALLOCATOR_ARENA_H_
@@ -29,7 +29,7 @@ namespace tarn {
 ///   mark, rewind, scope, reset, release, trim                                going back
 ///   owns, in_use, capacity, statistics, store                                questions
 ///
-/// It can't be copied or moved. Its destructor ends all objects, the last one's first, and gives every chunk back.
+/// It can't be copied or moved. Its destructor destroys all objects, the newest first, and gives every chunk back.
 template <class Locking, class Growth, class Store, class Exhaustion, class Checking, class Statistics, class Name = unnamed>
 class basic_arena : public detail::arena_body_of<false, Locking, Growth, Store, Exhaustion, Checking, Statistics, Name> {
   using body = detail::arena_body_of<false, Locking, Growth, Store, Exhaustion, Checking, Statistics, Name>;
@@ -53,7 +53,7 @@ template <class... Policies>
 using arena = typename decltype(detail::compose_arena<Policies...>())::type;
 
 /// The process-wide arena of a tag: constant-initialised, no guard variable, usable before main and after static destruction.
-/// It is never destroyed: what lies in it lasts until reset() or release().
+/// It is never destroyed: what is in it lasts until reset() or release().
 template <class Tag, class... Policies>
 class static_arena {
  public:
@@ -66,7 +66,7 @@ class static_arena {
   static inline constinit body body_{detail::values_of_static_arena{}};
 };
 
-/// An allocator of the standard library's kind over an arena, for a container that lasts no longer than what lies in it.
+/// An allocator over an arena for the standard library's containers, which must be destroyed before the arena goes back.
 /// Containers that are moved, swapped or copy-assigned keep the arena that they were made with. Two are equal if their arena is
 /// the same.
 /// \tparam Arena  an arena<...>, or a static_arena's body

@@ -42,8 +42,8 @@ class resource_of_arena : public std::pmr::memory_resource {
 
 namespace pmr {
 
-/// A memory resource that is an arena of its own, in the place of std::pmr::monotonic_buffer_resource: it takes its chunks from
-/// an upstream resource, has release() as that has, and reset(), which keeps the chunks.
+/// A memory resource with its own arena, for use instead of std::pmr::monotonic_buffer_resource. Its chunks come from an
+/// upstream resource. Besides release() it has reset(), which keeps the chunks.
 class arena_resource : public std::pmr::memory_resource {
   using its_arena = tarn::arena<resource_store>;
 
@@ -54,7 +54,7 @@ class arena_resource : public std::pmr::memory_resource {
   arena_resource(const arena_resource&) = TARN_DELETED("tarn: [V13] an arena can't be copied or moved; take a reference");
   void operator=(const arena_resource&) = TARN_DELETED("tarn: [V13] an arena can't be copied or moved; take a reference");
 
-  /// Ends all blocks. The chunks stay for the next ones; with a number, no more than so many bytes of them.
+  /// Frees all blocks. The chunks stay for the next ones; with a number, chunks of at most that many bytes.
   void reset(std::size_t keep = detail::size_max) noexcept { arena_.reset(keep); }
   /// The same, and gives all chunks back to upstream.
   void release() noexcept { arena_.release(); }

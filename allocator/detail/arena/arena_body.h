@@ -49,7 +49,7 @@ class arena_body {
   static constexpr std::size_t few = 4096;  // the end of no chunk is as near to the last address as the sum of two such
 
  public:
-  /// Where an arena was: what came after it goes when the arena is rewound to it. 24 bytes, copied like a pointer.
+  /// A position in an arena: rewinding to it frees what was allocated after it. 24 bytes, copied like a pointer.
   class mark_type {
    private:
     friend arena_body;
@@ -60,7 +60,7 @@ class arena_body {
     TARN_NO_UNIQUE_ADDRESS typename checks::mark its_;
   };
 
-  /// Sets a mark, and rewinds to it where it ends. The inner one of two ends first.
+  /// Sets a mark, and rewinds to it in its destructor. Scopes must be nested.
   class scope {
    public:
     /// \param arena  must outlive the scope
@@ -84,8 +84,8 @@ class arena_body {
 
   // ---- blocks --------------------------------------------------------------------------------------------------------------
 
-  /// Returns a block; of 0 bytes, too: no two have one address. It lasts until the arena goes back to an earlier mark, or is
-  /// reset. O(1), and a call of the store where a chunk is full.
+  /// Returns a block, also for 0 bytes: no two have the same address. It is valid until the arena goes back to an earlier mark
+  /// or is reset. O(1), and a call of the store if the chunk is full.
   /// Throws: std::bad_alloc if the exhaustion policy gives up.
   [[nodiscard]] TARN_STEP void* allocate(std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) {
     {
@@ -95,7 +95,7 @@ class arena_body {
     }
     return must(bytes, alignment);
   }
-  /// The same of a size that is known when it is compiled, which takes half the instructions.
+  /// The same for a size that is known at compile time. It takes half the instructions.
   template <std::size_t Bytes, std::size_t Alignment = natural_alignment(Bytes)>
   [[nodiscard]] TARN_STEP void* allocate() {
     {
@@ -125,7 +125,7 @@ class arena_body {
     else return slow(Bytes, Alignment);
   }
 
-  /// Ends a block, or null. The bytes of the newest one come back at once; those of any other when the arena goes back.
+  /// Frees a block; null does nothing. The newest block's bytes are reused at once, any other's when the arena goes back.
   /// Precondition: it is of this arena, of that many bytes, and in use.
   TARN_STEP void deallocate(void* block, std::size_t bytes) noexcept {
     if constexpr (Traits::checks)
@@ -139,9 +139,9 @@ class arena_body {
   }
   TARN_STEP void deallocate(void* block, std::size_t bytes, std::size_t) noexcept { deallocate(block, bytes); }
 
-  /// Gives the newest block another size, where it lies. Returns whether it did: false if it isn't the newest, if its chunk has
-  /// no room, or for 0 bytes; then nothing has changed.
-  /// Precondition: as for deallocate(); and no mark that was set since is needed: what grows past one ends there.
+  /// Resizes the newest block in place. Returns whether it did: false if the block isn't the newest, if its chunk has no room,
+  /// or for 0 bytes. Nothing has changed in these cases.
+  /// Precondition: as for deallocate(); no mark set after the block's allocation is rewound to.
   TARN_STEP bool grow_last(void* block, std::size_t bytes, std::size_t new_bytes) noexcept {
     [[maybe_unused]] const auto guard = locking_.hit_guard();
     auto* const start = static_cast<std::byte*>(block);
@@ -157,9 +157,9 @@ class arena_body {
 
   // ---- objects -------------------------------------------------------------------------------------------------------------
 
-  /// Makes a T. Its destructor runs when the arena goes back: the last object's first. One whose type needs none costs nothing
-  /// but its bytes; any other 16 bytes more. What it creates in its constructor ends after it.
-  /// Throws: std::bad_alloc as allocate(), or what the constructor throws; its bytes then come back if it created nothing.
+  /// Constructs a T. The arena calls its destructor when it goes back, the newest object's first, which costs 16 bytes. A type
+  /// without a destructor costs nothing. What the constructor creates in the arena is destroyed after the object.
+  /// Throws: std::bad_alloc as allocate(), or what the constructor throws. The bytes are then reused, if it created nothing.
   template <class T, class... Args>
   T* create(Args&&... args) {
     using slot = slot_of<T>;
@@ -173,8 +173,8 @@ class arena_body {
       return kept<T>(made);
     }
   }
-  /// Makes n objects of type T, value-initialised: numbers and pointers are 0. They end as those of create() do. O(n).
-  /// Throws: as create(); of the objects, those that are there end first.
+  /// Constructs n value-initialised objects: numbers and pointers are 0. They are destroyed as those of create(). O(n).
+  /// Throws: as create(). The objects already constructed are destroyed first.
   template <class T>
   span<T> make_span(std::size_t n) {
     using slot = slot_of_many<T>;
@@ -196,7 +196,7 @@ class arena_body {
 
   // ---- going back ----------------------------------------------------------------------------------------------------------
 
-  /// Returns where the arena is. The mark is good until the arena goes back to an earlier one, or is reset. O(1).
+  /// Returns the arena's position. The mark is valid until the arena goes back to an earlier one or is reset. O(1).
   mark_type mark() noexcept
     requires(Traits::one_thread)
   {
@@ -204,9 +204,9 @@ class arena_body {
     ending* const last = endings_;
     return {where, last, checks_.new_mark(*this)};
   }
-  /// Ends all that came after the mark: blocks are no longer in use, destructors run, the last object's first. They may create
-  /// objects, and use scopes. The mark stays good. O(1), and a step for each destructor.
-  /// Precondition: the mark is good; a destructor that runs now rewinds no further than to marks that it set itself.
+  /// Frees what was allocated after the mark. Destructors are called, the newest object's first; they may create objects and
+  /// use scopes. The mark stays valid. O(1), and a call for each destructor.
+  /// Precondition: the mark is valid; these destructors rewind only to marks that they set themselves.
   void rewind(const mark_type& mark) noexcept
     requires(Traits::one_thread)
   {
@@ -221,8 +221,9 @@ class arena_body {
   template <class T = Traits>
   std::enable_if_t<!T::one_thread> mark() = TARN_DELETED("tarn: [V10] a mark needs no_locking; use an arena for each thread");
 
-  /// Ends all blocks and objects. The chunks stay for the next ones; with a number, no more than so many bytes of them.
-  /// Precondition: no other thread uses the arena; no destructor that the arena runs calls this.
+  /// Frees all blocks and destroys all objects. The chunks stay for the next ones; with a number, chunks of at most that many
+  /// bytes.
+  /// Precondition: no other thread uses the arena; no destructor that the arena calls calls this.
   void reset(std::size_t keep = size_max) noexcept {
     if constexpr (Traits::checks)
       if (checks_.ends_objects()) return checks_.report_reentry(*this);
@@ -233,12 +234,12 @@ class arena_body {
   }
   /// The same, and gives all chunks back to the store.
   void release() noexcept { reset(0); }
-  /// Gives chunks back that nothing is in. Returns their bytes.
+  /// Gives unused chunks back. Returns their bytes.
   std::size_t trim() noexcept { return give_spare_back(0); }
 
   // ---- questions -----------------------------------------------------------------------------------------------------------
 
-  /// Whether an address is in what is in use of the arena. O(chunks).
+  /// Returns whether the address is in memory that is in use. O(chunks).
   bool owns(const void* block) const noexcept {
     [[maybe_unused]] const auto guard = locking_.core_guard();
     return region_.owns(block);
@@ -253,7 +254,7 @@ class arena_body {
     [[maybe_unused]] const auto guard = locking_.core_guard();
     return region_.capacity();
   }
-  /// Returns what was counted. Costs an instruction or two in each allocation.
+  /// Returns what was counted. O(chunks).
   arena_counts statistics() const noexcept
     requires(Traits::counts)
   {
@@ -374,7 +375,7 @@ class arena_body {
     its->next = endings_;
     endings_ = its;
   }
-  /// Runs the endings that came after `last`, and those that come meanwhile.
+  /// Runs the endings that came after `last`, and those that are added during this.
   void end_objects(ending* last) noexcept {
     if (endings_ == last) return;
     [[maybe_unused]] const typename checks::running now(checks_);
@@ -415,7 +416,7 @@ class arena_body {
     return checks_.refuse(*this, is_spare ? misuse_kind::double_free : misuse_kind::foreign_pointer, block);
   }
 
-  /// Notes that a store is called, where no lock tells: only one thread, or one core, is here then.
+  /// Notes that a store is called, where no lock tells: only one thread, or one core, can be here.
   static constexpr bool notes_store = !Traits::in_place && again_of<locking> == growth_again::nests;
   struct store_flag {
     bool is_set = false;

@@ -1,5 +1,5 @@
-// What a checking policy finds in an arena: marks that are gone, marks of other arenas, an arena that goes back within a
-// destructor that it runs, a block that isn't in use, a store that breaks its contract.
+// What a checking policy finds in an arena: marks that are gone, marks of other arenas, blocks that aren't in use, and a store
+// that breaks its contract. Also an arena that goes back within a destructor that it runs.
 #ifndef TARN_ALLOCATOR_DETAIL_ARENA_ARENA_CHECKS_H_
 #define TARN_ALLOCATOR_DETAIL_ARENA_ARENA_CHECKS_H_
 
@@ -14,7 +14,7 @@
 
 namespace tarn::detail {
 
-/// Lies in the arena where a mark was set, so it goes when the arena goes back further.
+/// Stored in the arena where a mark was set, so it goes when the arena goes back further.
 struct mark_record {
   mark_record* before;
   std::uint64_t number;

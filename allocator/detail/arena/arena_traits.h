@@ -45,7 +45,7 @@ struct no_second_mark {
   static constexpr bool from_second = false;
 };
 
-/// The record of a chunk. It lies in front of the chunk's blocks or, if there is only one chunk, in the arena.
+/// The record of a chunk. It is stored in front of the chunk's blocks or, if there is only one chunk, in the arena.
 template <class Traits>
 struct arena_chunk {
   arena_chunk* next;  // in the order of use; those behind the current one are spare
@@ -62,7 +62,7 @@ struct arena_chunk {
 };
 
 /// The one template parameter of an arena's machinery, and of its policies'.
-/// \tparam IsStatic  it lies in a static_arena, which never ends
+/// \tparam IsStatic  of a static_arena, which is never destroyed
 /// \tparam Name      unnamed, or listed: which name it is makes no difference
 template <bool IsStatic, class Locking, class Growth, class Store, class Exhaustion, class Checking, class Statistics,
           class Name>

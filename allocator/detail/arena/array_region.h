@@ -1,4 +1,4 @@
-// Where the blocks of an arena lie that is an array in the object: a number, and no chunk, store or growth.
+// The memory of an arena that is an array in the object: a number, and no chunk, store or growth.
 #ifndef TARN_ALLOCATOR_DETAIL_ARENA_ARRAY_REGION_H_
 #define TARN_ALLOCATOR_DETAIL_ARENA_ARRAY_REGION_H_
 

@@ -1,4 +1,4 @@
-// Where the blocks of an arena lie: in chunks, in one list. Those in front of the current one are full, those behind it spare.
+// The memory of an arena: chunks in one list. Those in front of the current one are full, those behind it spare.
 //
 //   hit, hit_slow     a block of the current chunk
 //   enter_spare       the first spare chunk with room becomes the current one
@@ -45,7 +45,7 @@ class chunk_region {
 
   // ---- blocks of the current chunk -----------------------------------------------------------------------------------------
 
-  /// Few bytes, and a small alignment: the sum doesn't wrap, since no chunk ends near the last address.
+  /// Few bytes, and a small alignment: the sum doesn't wrap, since no chunk reaches the last addresses.
   template <std::size_t Bytes, std::size_t Alignment>
   TARN_STEP bool hit(void*& block) noexcept {
     constexpr std::size_t bytes = arena_taken(larger(Bytes, 1));
@@ -79,7 +79,7 @@ class chunk_region {
     current_ = to.in;
     end_ = to.in != nullptr ? to.in->end : nullptr;
   }
-  /// Calls visit(memory) for what lies behind a place, up to where the arena is.
+  /// Calls visit(memory) for what is behind a place, up to where the arena is.
   template <class Visit>
   void each_behind(place from, Visit visit) const noexcept {
     if (current_ == nullptr) return;
@@ -222,7 +222,7 @@ class chunk_region {
   }
   /// What growth wants, and no less than is needed, if its cap has room: if with a byte less it would want more. A store with
   /// one region gives that, whatever is needed.
-  /// \param next  next(more): what growth wants if there are so many bytes more
+  /// \param next  next(more): what growth wants if there are `more` bytes more
   template <bool Bounded, class Next>
   static chunk_request raised(Next next, std::size_t need) noexcept {
     chunk_request its = next(0);

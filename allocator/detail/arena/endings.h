@@ -1,4 +1,4 @@
-// What an arena keeps in front of objects that have destructors, and where in a block the objects lie.
+// What an arena keeps in front of objects that have destructors, and where in a block the objects are.
 #ifndef TARN_ALLOCATOR_DETAIL_ARENA_ENDINGS_H_
 #define TARN_ALLOCATOR_DETAIL_ARENA_ENDINGS_H_
 
@@ -12,7 +12,7 @@
 
 namespace tarn::detail {
 
-/// In a list, the newest first. What it ends lies behind it.
+/// In a list, the newest first. Its object is right behind it.
 struct ending {
   ending* next;
   void (*run)(ending* its) noexcept;
