@@ -57,9 +57,10 @@ using arena = typename decltype(detail::compose_arena<Policies...>())::type;
 template <class Tag, class... Policies>
 class static_arena {
  public:
+  /// The arena's members without a destructor.
   using body = typename detail::static_arena_body<arena<Policies...>>::type;
 
-  /// Returns the arena.
+  /// Returns the one arena of the tag.
   static body& instance() noexcept { return body_; }
 
  private:
@@ -73,6 +74,7 @@ class static_arena {
 template <class T, class Arena = arena<>>
 class arena_allocator {
  public:
+  /// As the standard requires of an allocator.
   using value_type = T;
 
   /// \param arena  must outlive the container
@@ -81,7 +83,7 @@ class arena_allocator {
   arena_allocator(const arena_allocator<U, Arena>& other) noexcept : arena_(detail::pointer_to(other.arena())) {}
   template <class U>
   struct rebind {
-    using other = arena_allocator<U, Arena>;
+    using other = arena_allocator<U, Arena>;  // the same, for objects of type U
   };
 
   /// Returns room for n objects. Throws: std::bad_alloc.
@@ -92,6 +94,7 @@ class arena_allocator {
   void deallocate(T* objects, std::size_t n) noexcept { arena_->deallocate(objects, n * sizeof(T)); }
   Arena& arena() const noexcept { return *arena_; }
 
+  /// Whether they have the same arena.
   template <class U>
   bool operator==(const arena_allocator<U, Arena>& other) const noexcept {
     return arena_ == detail::pointer_to(other.arena());

@@ -24,6 +24,7 @@ namespace tarn {
 template <class Arena>
 class resource_of_arena : public std::pmr::memory_resource {
  public:
+  /// \param arena  must outlive the resource
   explicit resource_of_arena(Arena& arena) noexcept : arena_(arena) {}
 
   /// Returns what it was made with.
@@ -49,8 +50,10 @@ class arena_resource : public std::pmr::memory_resource {
 
  public:
   /// Takes its chunks from the standard's default resource, or from `upstream`: not null, and must outlive it.
-  arena_resource() : arena_resource(std::pmr::get_default_resource()) {}
-  explicit arena_resource(std::pmr::memory_resource* upstream) : upstream_(upstream), arena_(resource_store(upstream)) {}
+  /// Nothing is requested from it yet.
+  arena_resource() noexcept : arena_resource(std::pmr::get_default_resource()) {}
+  explicit arena_resource(std::pmr::memory_resource* upstream) noexcept
+      : upstream_(upstream), arena_(resource_store(upstream)) {}
   arena_resource(const arena_resource&) = TARN_DELETED("tarn: [V13] an arena can't be copied or moved; take a reference");
   void operator=(const arena_resource&) = TARN_DELETED("tarn: [V13] an arena can't be copied or moved; take a reference");
 

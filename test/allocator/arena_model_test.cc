@@ -120,6 +120,7 @@ class trial {
     std::size_t bytes = number(100);
     std::size_t alignment = std::size_t{1} << number(5);
     if (kind < 20) bytes = number(3000), alignment = std::size_t{1} << number(9);
+    else if (kind < 80) bytes = number(260), alignment = std::size_t{1} << number(9);
     if (kind < 2) bytes = 20000 + number(20000);
     before();
     add(arena_.try_allocate(bytes, alignment), bytes, alignment);

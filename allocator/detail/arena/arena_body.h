@@ -64,7 +64,7 @@ class arena_body {
   class scope {
    public:
     /// \param arena  must outlive the scope
-    explicit scope(arena_body& arena) : arena_(arena), mark_(arena.mark()) {}
+    explicit scope(arena_body& arena) noexcept : arena_(arena), mark_(arena.mark()) {}
     ~scope() { arena_.rewind(mark_); }
     scope(const scope&) = delete;
     scope& operator=(const scope&) = delete;
@@ -105,7 +105,7 @@ class arena_body {
     }
     return must(Bytes, Alignment);
   }
-  /// The same, but null where that throws.
+  /// As allocate(), but returns null where that throws.
   [[nodiscard]] TARN_STEP void* try_allocate(std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) noexcept {
     {
       [[maybe_unused]] const auto guard = locking_.hit_guard();
@@ -157,7 +157,7 @@ class arena_body {
 
   // ---- objects -------------------------------------------------------------------------------------------------------------
 
-  /// Constructs a T. The arena calls its destructor when it goes back, the newest object's first, which costs 16 bytes. A type
+  /// Constructs a T, and returns its address. The arena calls its destructor when it goes back, the newest object's first, which costs 16 bytes. A type
   /// without a destructor costs nothing. What the constructor creates in the arena is destroyed after the object.
   /// Throws: std::bad_alloc as allocate(), or what the constructor throws. The bytes are then reused, if it created nothing.
   template <class T, class... Args>
@@ -173,7 +173,7 @@ class arena_body {
       return kept<T>(made);
     }
   }
-  /// Constructs n value-initialised objects: numbers and pointers are 0. They are destroyed as those of create(). O(n).
+  /// Constructs n value-initialised objects, and returns them: numbers and pointers are 0. They are destroyed as those of create(). O(n).
   /// Throws: as create(). The objects already constructed are destroyed first.
   template <class T>
   span<T> make_span(std::size_t n) {
