@@ -3,6 +3,8 @@
 #ifndef TARN_ALLOCATOR_ALL_H_
 #define TARN_ALLOCATOR_ALL_H_
 
+#include "tarn/allocator/arena.h"
+#include "tarn/allocator/arena_resource.h"
 #include "tarn/allocator/block_reservation.h"
 #include "tarn/allocator/containers.h"
 #include "tarn/allocator/handle.h"

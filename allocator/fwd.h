@@ -12,6 +12,10 @@
 namespace tarn {
 
 // ---- products ------------------------------------------------------------------------------------------------------------
+template <class T, class Arena>
+class arena_allocator;
+template <class Locking, class Growth, class Store, class Exhaustion, class Checking, class Statistics, class Name>
+class basic_arena;
 template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion, class Checking,
           class Statistics, class Name>
 class basic_pool;
@@ -35,8 +39,12 @@ class pool_resource;
 class pool_snapshot;
 template <class T, class... Policies>
 class recycling_pool;
+template <class Arena>
+class resource_of_arena;
 template <class... Policies>
 class size_class_pool;
+template <class Tag, class... Policies>
+class static_arena;
 template <class Tag, class... Policies>
 class static_pool;
 template <class T, class... Policies>

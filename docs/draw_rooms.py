@@ -26,7 +26,8 @@ WIDTH, TOP, GAP, LINE, LETTER = 900, 20, 38, 18, 7.2  # all in pixels: of the pi
 # {room: (row, left end, right end, what it is for)}, from top to bottom.
 PLACES = {
     "products": (0, 20, 880, "what users include"),
-    "classes": (1, 20, 880, "blocks of many sizes: a pool for each size class"),
+    "classes": (1, 20, 620, "blocks of many sizes: a pool for each size class"),
+    "arena": (1, 650, 880, "blocks that end all at once"),
     "pool": (2, 20, 620, "state, members, paths, growth, upstream"),
     "product parts": (2, 650, 880, "what several products share"),
     "compose": (3, 20, 300, "from policies to a type"),

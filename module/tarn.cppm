@@ -9,6 +9,10 @@ module;
 export module tarn;
 
 export namespace tarn {
+using tarn::arena;
+using tarn::arena_allocator;
+using tarn::arena_counts;
+using tarn::basic_arena;
 using tarn::basic_istringstream;
 using tarn::basic_ostringstream;
 using tarn::basic_pool;
@@ -118,6 +122,7 @@ using tarn::recycling_pool;
 using tarn::report_exhaustion;
 using tarn::report_in_use;
 using tarn::reported_to;
+using tarn::resource_of_arena;
 using tarn::resource_store;
 using tarn::retention_policy;
 using tarn::retention_traits;
@@ -144,6 +149,7 @@ using tarn::snapshot;
 using tarn::span;
 using tarn::spin_mutex;
 using tarn::stack;
+using tarn::static_arena;
 using tarn::static_array_store;
 using tarn::static_pool;
 using tarn::static_size;
@@ -218,6 +224,7 @@ using tarn::axis::store;
 }  // namespace tarn::axis
 
 export namespace tarn::pmr {
+using tarn::pmr::arena_resource;
 using tarn::pmr::synchronized_pool_resource;
 using tarn::pmr::unsynchronized_pool_resource;
 }  // namespace tarn::pmr

@@ -38,11 +38,13 @@ PAGE_OF = {
     "policies/checking/misuse.h": "checking",
     "policies/store/page_store.h": "store",
     "allocator/detail/classes/large_blocks.h": "multipool",
+    "allocator/detail/arena/arena_body.h": "arena",
 }
 # Classes of tarn::detail whose public members are those of a public class, which derives from them.
 BASES = {
     "pool_members": ("tarn::basic_pool", "pool"),
     "pool_body": ("tarn::basic_pool", "pool"),
+    "arena_body": ("tarn::basic_arena", "arena"),
     "size_class_body": ("tarn::size_class_pool", "size_class_pool"),
 }
 

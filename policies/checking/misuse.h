@@ -38,9 +38,12 @@ enum class misuse_kind : unsigned char {
   corrupt_free_list,   // what the pool keeps in its free blocks was overwritten
   leak,                // blocks were in use when the pool was destroyed, or in report_in_use()
   broken_store,        // the store gave memory that breaks its contract
-  reentry,             // the pool was called from inside its own call, by a signal handler; or release(), by its store
+  reentry,             // the pool was called from inside its own call, by a signal handler; or release(), by its store; an
+                       // arena goes back within a destructor that it runs
   page_fault,          // an access that faulted, to a block on its own pages: see explain_fault()
   corrupt_chunk,       // what the pool keeps in front of a chunk's blocks was overwritten; its blocks are no longer used
+  stale_mark,          // an arena was rewound to a mark that is gone: it went back further, or was reset
+  other_arena,         // an arena was rewound to another arena's mark
 };
 
 /// A misuse. Members that aren't known are null, 0 or `unknown`. What it points to is valid while the handler runs.
@@ -68,10 +71,11 @@ struct misuse {
   unsigned char value = 0;         // of the first damaged byte
   std::size_t size = 0;            // bytes that a sized free was given, or that the store returned
   std::size_t alignment = 0;       // bytes, likewise
-  const void* other_pool = nullptr;  // that the block belongs to
+  const void* other_pool = nullptr;  // that the block, or the mark, belongs to
   const char* other_name = "";     // never null
   std::size_t leaked = 0;          // blocks
   span<const void* const> leaks = {};  // the first of them
+  bool is_arena = false;           // `pool` is an arena, and `other_pool`, if it isn't null
 };
 
 /// Called for every misuse, with no lock held, except for a reentry. It may use pools, including this one (which refuses all
@@ -143,13 +147,15 @@ inline const char* name_of(misuse_kind kind) noexcept {
     case misuse_kind::reentry: return "reentry";
     case misuse_kind::page_fault: return "page fault";
     case misuse_kind::corrupt_chunk: return "corrupt chunk";
+    case misuse_kind::stale_mark: return "stale mark";
+    case misuse_kind::other_arena: return "mark of another arena";
   }
   return "misuse";
 }
 
 /// A pool without a name is "pool", and identified by its address.
-inline void write_name(line_writer& line, const char* name) noexcept {
-  line << "pool";
+inline void write_name(line_writer& line, const char* name, bool is_arena = false) noexcept {
+  line << (is_arena ? "arena" : "pool");
   if (*name != 0) line << " \"" << name << "\"";
 }
 
@@ -218,12 +224,18 @@ inline void write_details(line_writer& line, const misuse& what) noexcept {
     case misuse_kind::leak: return write_leak(line, what);
     case misuse_kind::broken_store: return write_broken_store(line, what);
     case misuse_kind::reentry:
+      if (what.is_arena) {
+        line << ": a destructor that it runs rewinds it further, or resets it";
+        return;
+      }
       line << ": thread " << what.thread << " is already in a call of it; a signal handler or the pool's own store called it";
       return;
     case misuse_kind::page_fault: return write_page_fault(line, what);
     case misuse_kind::corrupt_chunk:
       line << ": bytes in front of its record at " << what.address << " were overwritten; did the block before it overflow?";
       return;
+    case misuse_kind::stale_mark: line << ": it went back further since the mark was set, or was reset"; return;
+    case misuse_kind::other_arena: line << ": the mark is of arena@" << what.other_pool; return;
     default: return;
   }
 }
@@ -235,8 +247,9 @@ inline std::size_t to_text(const misuse& what, char* text, std::size_t bytes) no
   if (bytes == 0) return 0;
   detail::line_writer line(text, bytes);
   line << "tarn" << ": " << detail::name_of(what.kind) << ": ";
-  detail::write_name(line, what.pool_name);
-  line << " <" << std::uint64_t{what.block_size} << " bytes>@" << what.pool;
+  detail::write_name(line, what.pool_name, what.is_arena);
+  if (!what.is_arena) line << " <" << std::uint64_t{what.block_size} << " bytes>";
+  line << "@" << what.pool;
   const bool has_block = what.address != nullptr && what.kind != misuse_kind::broken_store &&
                          what.kind != misuse_kind::corrupt_chunk;
   if (has_block) line << " block " << what.address;

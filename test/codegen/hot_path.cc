@@ -1,12 +1,14 @@
 // The functions that check_codegen.py disassembles, three for each composition in limits.txt.
 #include <cstddef>
 
+#include "tarn/allocator/arena.h"
 #include "tarn/allocator/memory_resource.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/size_class_pool.h"
 #include "tarn/allocator/static_pool.h"
 #include "tarn/allocator/xmalloc.h"
 #include "tarn/policies/checking/switchable_checking.h"
+#include "tarn/policies/name/named.h"
 #include "tarn/policies/store/resource_store.h"
 
 #define OBJECT(name, ...)                                                                      \
@@ -107,3 +109,23 @@ SIZED(sized, tarn::size_class_pool<>)
 SIZED(sized_cached, tarn::size_class_pool<tarn::thread_cached<>>)
 SIZED(sized_resource, resource)
 SIZED(unsized_cached, unsized<tarn::xallocator<struct unsized_tag, tarn::heap_store, tarn::no_statistics>>)
+
+// An arena: a block of a known size, and of one that is known when the program runs.
+#define ARENA(name, ...)                                                                       \
+  using name = tarn::arena<__VA_ARGS__>;                                                       \
+  extern "C" void* name##_allocate(name& a) { return a.allocate<24>(); }                       \
+  extern "C" void* name##_try_allocate(name& a) noexcept { return a.try_allocate<24>(); }      \
+  extern "C" void name##_deallocate(name& a, void* block) noexcept { a.deallocate(block, 24); }
+#define ARENA_SIZED(name, ...)                                                                                     \
+  using name = tarn::arena<__VA_ARGS__>;                                                                           \
+  extern "C" void* name##_allocate(name& a, std::size_t n) { return a.allocate(n, 8); }                            \
+  extern "C" void* name##_try_allocate(name& a, std::size_t n) noexcept { return a.try_allocate(n, 8); }           \
+  extern "C" void name##_deallocate(name& a, void* block, std::size_t n) noexcept { a.deallocate(block, n); }
+
+ARENA(bump)
+ARENA(bump_pages, tarn::page_store<>)
+ARENA(bump_named, tarn::named<"bump">)
+ARENA(bump_falls_back, tarn::buffer_store, tarn::fall_back_to<tarn::heap_store>)
+ARENA(bump_array, tarn::static_array_store<4096>)
+ARENA_SIZED(bump_sized)
+ARENA_SIZED(bump_sized_array, tarn::static_array_store<4096>)

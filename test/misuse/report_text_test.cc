@@ -98,6 +98,14 @@ const struct {
     {"tarn: corrupt chunk: pool \"orders\" <64 bytes>@0x10: bytes in front of its record at 0xa0 were overwritten; "
      "did the block before it overflow?",
      [](misuse& k) { k.kind = corrupt_chunk; k.address = at(0xa0); }},
+    {"tarn: stale mark: arena \"orders\"@0x10: it went back further since the mark was set, or was reset",
+     [](misuse& k) { k.kind = stale_mark; k.is_arena = true; }},
+    {"tarn: mark of another arena: arena \"orders\"@0x10: the mark is of arena@0x30",
+     [](misuse& k) { k.kind = other_arena; k.is_arena = true; k.other_pool = at(0x30); }},
+    {"tarn: reentry: arena \"orders\"@0x10: a destructor that it runs rewinds it further, or resets it",
+     [](misuse& k) { k.kind = reentry; k.is_arena = true; }},
+    {"tarn: double free: arena \"orders\"@0x10 block 0xa0",
+     [](misuse& k) { k.kind = double_free; k.is_arena = true; k.address = at(0xa0); }},
 };
 
 /// What a handler is told is the matrix's; here, what is said of it.
@@ -112,7 +120,7 @@ BOOST_AUTO_TEST_CASE(golden_lines) {
     BOOST_TEST(text_of(what) == text);
     kinds.insert(what.kind);
   }
-  BOOST_TEST(kinds.size() == static_cast<std::size_t>(corrupt_chunk) + 1);  // every one
+  BOOST_TEST(kinds.size() == static_cast<std::size_t>(other_arena) + 1);  // every one
 }
 
 /// A pipe that keeps what single writes wrote apart.
@@ -168,7 +176,7 @@ BOOST_AUTO_TEST_CASE(text_is_cut) {
   what.damaged = 3;
   what.offset = -3;
   std::size_t tried = 0;
-  for (unsigned kind = 0; kind <= static_cast<unsigned>(misuse_kind::corrupt_chunk) + 1; ++kind) {
+  for (unsigned kind = 0; kind <= static_cast<unsigned>(misuse_kind::other_arena) + 1; ++kind) {
     what.kind = static_cast<misuse_kind>(kind);
     const std::string whole = text_of(what);
     BOOST_TEST(whole.size() > 150u);

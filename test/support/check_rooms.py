@@ -22,11 +22,13 @@ ROOMS = {
     "core": (r"allocator/detail/core/\w+\.h", ("policies", "policies/detail", "policies/platform")),
     "pool": (r"allocator/detail/pool/\w+\.h", ("compose", "core", "policies", "policies/detail", "policies/platform")),
     "sizes": (r"allocator/detail/sizes/\w+\.h", ("policies", "policies/detail", "policies/platform")),
+    "arena": (r"allocator/detail/arena/\w+\.h",
+              ("product parts", "pool", "compose", "policies", "policies/detail", "policies/platform")),
     "classes": (r"allocator/detail/classes/\w+\.h",
                 ("products", "product parts", "pool", "core", "compose", "policies", "policies/detail", "policies/platform")),
     "product parts": (r"allocator/detail/\w+\.h", ("policies/platform",)),
     "products": (r"allocator/\w+\.h",
-                 ("product parts", "classes", "pool", "compose", "policies", "policies/detail", "policies/platform")),
+                 ("product parts", "arena", "classes", "pool", "compose", "policies", "policies/detail", "policies/platform")),
 }
 
 # What only this room may do: ask for a compiler's or a system's name, use what compilers add to the language, and include what

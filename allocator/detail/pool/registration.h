@@ -10,6 +10,7 @@
 
 #include <cstddef>
 
+#include "tarn/allocator/detail/compose/type_name.h"
 #include "tarn/allocator/detail/pool/checks.h"
 #include "tarn/allocator/detail/pool/events.h"
 #include "tarn/allocator/detail/pool/growth.h"
@@ -24,35 +25,6 @@ namespace tarn::detail {
 
 // ---- what the registry asks ------------------------------------------------------------------------------------------------
 
-/// The name of a type, a constant: how reports name the static pool of a tag. It is taken from the compiler's spelling of a
-/// function's name, the only source without run-time type information.
-template <class T>
-struct name_of_type {
-  static constexpr const char* whole() noexcept { return TARN_FUNCTION_NAME; }
-  /// Where the type's name starts in it: after "T = ".
-  static constexpr std::size_t first() noexcept {
-    const char* const all = whole();
-    std::size_t i = 0;
-    while (all[i] != 0 && !(all[i] == 'T' && all[i + 1] == ' ' && all[i + 2] == '=' && all[i + 3] == ' ')) ++i;
-    return all[i] == 0 ? i : i + 4;
-  }
-  static constexpr std::size_t length() noexcept {
-    const char* const name = whole() + first();
-    std::size_t i = 0;
-    while (name[i] != 0 && name[i] != ';' && name[i] != ']') ++i;
-    return i;
-  }
-  struct characters {
-    char at[length() + 1] = {};
-  };
-  static constexpr characters copy = [] {
-    characters its;  // not a name that a program may use: g++ would warn that it is shadowed
-    for (std::size_t letter = 0; letter != length(); ++letter) its.at[letter] = whole()[first() + letter];
-    return its;
-  }();
-  static constexpr const char* text() noexcept { return copy.at; }
-};
-
 /// Free blocks that aren't behind the front of the list. Called under the core lock.
 template <class State>
 std::size_t free_outside(const State& s) noexcept {
@@ -60,21 +32,6 @@ std::size_t free_outside(const State& s) noexcept {
   if constexpr (State::traits::locking::traits.keeps_blocks || State::traits::locking::traits.own_free_list)
     n += s.locking.waiting(s);
   return n;
-}
-
-/// "tarn::mutex_locking<tarn::mutex>" as "mutex_locking".
-template <class Policy>
-constexpr std::size_t add_short_name(char* to, std::size_t at, std::size_t end) noexcept {
-  const char* const name = name_of_type<Policy>::text();
-  std::size_t first = 0;
-  std::size_t last = 0;
-  while (name[last] != 0 && name[last] != '<') {
-    if (name[last] == ':' || name[last] == ' ') first = last + 1;
-    ++last;
-  }
-  if (at != 0 && at + 2 < end) to[at++] = ',', to[at++] = ' ';
-  for (; first != last && at != end; ++first) to[at++] = name[first];
-  return at;
 }
 
 /// Writes what can be seen of a pool only under its core lock, and what never changes.

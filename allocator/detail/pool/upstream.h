@@ -212,11 +212,21 @@ class upstream {
   supplied fetch(chunk_request request, const geometry_type& g) noexcept {
     return fetch_from<Traits::store_is_bounded, typename Traits::store>(source_, request, g);
   }
-  /// From the second store, whose chunks grow independently.
+  /// From the second store, whose chunks grow independently: what its growth policy wants next, or another request.
   supplied fetch_second(const geometry_type& g) noexcept
     requires(has_second)
   {
-    const chunk_request request = exhaustion_.next_chunk(second_.newest, second_.all, g.stride());
+    return fetch_second(next_of_second(g.stride()), g);
+  }
+  /// \param more  blocks of the second store that the pool doesn't have yet
+  chunk_request next_of_second(std::size_t stride, std::size_t more = 0) const noexcept
+    requires(has_second)
+  {
+    return exhaustion_.next_chunk(second_.newest, add(second_.all, more), stride);
+  }
+  supplied fetch_second(const chunk_request& request, const geometry_type& g) noexcept
+    requires(has_second)
+  {
     using store = typename second_store_named<typename Traits::exhaustion>::type;
     supplied got = fetch_from<Traits::second_store_is_bounded, store>(exhaustion_, request, g);
     got.from_second = true;

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "tarn/allocator/arena.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/static_pool.h"
 
@@ -34,6 +35,10 @@ using pool = one_pool<array, tarn::interrupt_locking<>>;
 using pool = one_pool<array, tarn::batch_reuse<tarn::prefetch::none, 128>>;
 #elif defined(PROGRAM_counting)
 using pool = one_pool<array, tarn::counting_statistics>;
+#elif defined(PROGRAM_arena)  // allocates, and gives all back at once
+using arena = tarn::static_arena<struct messages, tarn::static_array_store<32 * 48>>;
+void* take() { return arena::instance().try_allocate<48>(); }
+void give(void*) { arena::instance().reset(); }
 #elif defined(PROGRAM_hardened)
 using pool = one_pool<array, halting>;
 #elif defined(PROGRAM_hardened_printing)  // the default handler: texts, numbers, standard error
@@ -59,7 +64,7 @@ void make(std::size_t size, tarn::span<std::byte> memory) {
 #if !defined(POOL)
 #define POOL pool::instance()
 #endif
-#if !defined(PROGRAM_list_by_hand) && !defined(PROGRAM_boost_storage) && !defined(PROGRAM_malloc)
+#if !defined(PROGRAM_arena) && !defined(PROGRAM_list_by_hand) && !defined(PROGRAM_boost_storage) && !defined(PROGRAM_malloc)
 void* take() { return POOL.try_allocate(); }
 void give(void* block) { POOL.deallocate(block); }
 #endif

@@ -1,0 +1,84 @@
+// An arena as a memory resource of the standard library: for containers of std::pmr, whose memory is dropped at once.
+//
+//   tarn::pmr::arena_resource request;
+//   std::pmr::vector<std::pmr::string> words(&request);
+//   ...                                    // the containers end
+//   request.reset();                       // the chunks stay for the next
+//
+//   tarn::resource_of_arena over(arena);   // of an arena that you have
+#ifndef TARN_ALLOCATOR_ARENA_RESOURCE_H_
+#define TARN_ALLOCATOR_ARENA_RESOURCE_H_
+
+#include <cstddef>
+#include <memory_resource>
+
+#include "tarn/allocator/arena.h"
+#include "tarn/allocator/detail/construct.h"
+#include "tarn/policies/store/resource_store.h"
+
+namespace tarn {
+
+/// A memory resource over an arena, which must outlive it. Freeing gives the newest block's bytes back, and does nothing else.
+/// Two are equal only if they are the same.
+/// \tparam Arena  an arena<...>, or a static_arena's body
+template <class Arena>
+class resource_of_arena : public std::pmr::memory_resource {
+ public:
+  /// \param arena  must outlive the resource
+  explicit resource_of_arena(Arena& arena) noexcept : arena_(arena) {}
+
+  /// Returns what it was made with.
+  Arena& arena() const noexcept { return arena_; }
+
+ protected:
+  void* do_allocate(std::size_t bytes, std::size_t alignment) override { return arena_.allocate(bytes, alignment); }
+  void do_deallocate(void* block, std::size_t bytes, std::size_t alignment) override {
+    arena_.deallocate(block, bytes, alignment);
+  }
+  bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
+
+ private:
+  Arena& arena_;
+};
+
+namespace pmr {
+
+/// A memory resource with its own arena, for use instead of std::pmr::monotonic_buffer_resource. Its chunks come from an
+/// upstream resource. Besides release() it has reset(), which keeps the chunks.
+class arena_resource : public std::pmr::memory_resource {
+  using its_arena = tarn::arena<resource_store>;
+
+ public:
+  /// Takes its chunks from the standard's default resource, or from `upstream`: not null, and must outlive it.
+  /// Nothing is requested from it yet.
+  arena_resource() noexcept : arena_resource(std::pmr::get_default_resource()) {}
+  explicit arena_resource(std::pmr::memory_resource* upstream) noexcept
+      : upstream_(upstream), arena_(resource_store(upstream)) {}
+  arena_resource(const arena_resource&) = TARN_DELETED("tarn: [V13] an arena can't be copied or moved; take a reference");
+  void operator=(const arena_resource&) = TARN_DELETED("tarn: [V13] an arena can't be copied or moved; take a reference");
+
+  /// Frees all blocks. The chunks stay for the next ones; with a number, chunks of at most that many bytes.
+  void reset(std::size_t keep = detail::size_max) noexcept { arena_.reset(keep); }
+  /// The same, and gives all chunks back to upstream.
+  void release() noexcept { arena_.release(); }
+  /// Returns where it gets its memory, and the arena: for marks and scopes, say.
+  std::pmr::memory_resource* upstream_resource() const noexcept { return upstream_; }
+  its_arena& arena() noexcept { return arena_; }
+
+ protected:
+  void* do_allocate(std::size_t bytes, std::size_t alignment) override { return arena_.allocate(bytes, alignment); }
+  void do_deallocate(void* block, std::size_t bytes, std::size_t alignment) override {
+    arena_.deallocate(block, bytes, alignment);
+  }
+  bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
+
+ private:
+  std::pmr::memory_resource* upstream_;
+  its_arena arena_;
+};
+
+}  // namespace pmr
+
+}  // namespace tarn
+
+#endif  // TARN_ALLOCATOR_ARENA_RESOURCE_H_

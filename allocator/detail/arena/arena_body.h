@@ -1,0 +1,458 @@
+// The members of an arena.
+//
+//   allocate, try_allocate   hit: a block of the current chunk; else slow(): a spare chunk, one from the store, one from the
+//                            second store, and what the exhaustion policy says
+//   rewind, reset            end_objects(), then the region goes back to where the mark was set
+//   mark, rewind, checked    each mark leaves a record in the arena, which tells whether it is still there
+#ifndef TARN_ALLOCATOR_DETAIL_ARENA_ARENA_BODY_H_
+#define TARN_ALLOCATOR_DETAIL_ARENA_ARENA_BODY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <type_traits>
+
+#include "tarn/allocator/detail/arena/arena_checks.h"
+#include "tarn/allocator/detail/arena/arena_listing.h"
+#include "tarn/allocator/detail/arena/arena_traits.h"
+#include "tarn/allocator/detail/arena/array_region.h"
+#include "tarn/allocator/detail/arena/chunk_region.h"
+#include "tarn/allocator/detail/arena/endings.h"
+#include "tarn/allocator/detail/construct.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/memory_tools.h"
+
+namespace tarn {
+
+/// What an arena with counting_statistics has counted since it was made.
+struct arena_counts {
+  std::size_t in_use = 0;  // bytes in front of the next block: blocks, what aligns them, and ends of chunks that were passed
+  std::size_t peak = 0;  // the most that were in use at once
+  std::size_t allocations = 0;  // blocks that were ever handed out
+  std::size_t chunks = 0;  // that the arena holds
+  std::size_t bytes = 0;  // in those chunks, as the store gave them
+};
+
+}  // namespace tarn
+
+namespace tarn::detail {
+
+/// The members of an arena. Sizes, alignments and counts are in bytes; an alignment is a power of two.
+template <class Traits>
+class arena_body {
+  using region = typename std::conditional_t<Traits::in_place, std::type_identity<array_region<Traits>>,
+                                             std::type_identity<chunk_region<Traits>>>::type;
+  using place = typename region::place;
+  using locking = typename Traits::locking::template state<Traits>;
+  using checks = arena_checks<Traits, Traits::checks>;
+  static constexpr std::size_t few = 4096;  // the end of no chunk is as near to the last address as the sum of two such
+
+ public:
+  /// A position in an arena: rewinding to it frees what was allocated after it. 24 bytes, copied like a pointer.
+  class mark_type {
+   private:
+    friend arena_body;
+    mark_type(place where, ending* last, typename checks::mark its) noexcept : at_(where), endings_(last), its_(its) {}
+
+    place at_;
+    ending* endings_;
+    TARN_NO_UNIQUE_ADDRESS typename checks::mark its_;
+  };
+
+  /// Sets a mark, and rewinds to it in its destructor. Scopes must be nested.
+  class scope {
+   public:
+    /// \param arena  must outlive the scope
+    explicit scope(arena_body& arena) noexcept : arena_(arena), mark_(arena.mark()) {}
+    ~scope() { arena_.rewind(mark_); }
+    scope(const scope&) = delete;
+    scope& operator=(const scope&) = delete;
+
+   private:
+    arena_body& arena_;
+    mark_type mark_;
+  };
+
+  template <class Values>
+  constexpr explicit arena_body(const Values& values) noexcept(Values::nothrow)
+      : region_(values),
+        checks_(values.template get<typename Traits::checking>()),
+        name_(values.template get<typename Traits::name>()) {}
+  arena_body(const arena_body&) = TARN_DELETED("tarn: [V13] an arena can't be copied or moved; take a reference");
+  arena_body& operator=(const arena_body&) = TARN_DELETED("tarn: [V13] an arena can't be copied or moved; take a reference");
+
+  // ---- blocks --------------------------------------------------------------------------------------------------------------
+
+  /// Returns a block, also for 0 bytes: no two have the same address. It is valid until the arena goes back to an earlier mark
+  /// or is reset. O(1), and a call of the store if the chunk is full.
+  /// Throws: std::bad_alloc if the exhaustion policy gives up.
+  [[nodiscard]] TARN_STEP void* allocate(std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) {
+    {
+      [[maybe_unused]] const auto guard = locking_.hit_guard();
+      if (void* block; region_.hit(block, bytes, alignment)) [[likely]]
+        return noted(block, bytes);
+    }
+    return must(bytes, alignment);
+  }
+  /// The same for a size that is known at compile time. It takes half the instructions.
+  template <std::size_t Bytes, std::size_t Alignment = natural_alignment(Bytes)>
+  [[nodiscard]] TARN_STEP void* allocate() {
+    {
+      [[maybe_unused]] const auto guard = locking_.hit_guard();
+      if (void* block; hit<Bytes, Alignment>(block)) [[likely]]
+        return noted(block, Bytes);
+    }
+    return must(Bytes, Alignment);
+  }
+  /// As allocate(), but returns null where that throws.
+  [[nodiscard]] TARN_STEP void* try_allocate(std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) noexcept {
+    {
+      [[maybe_unused]] const auto guard = locking_.hit_guard();
+      if (void* block; region_.hit(block, bytes, alignment)) [[likely]]
+        return noted(block, bytes);
+    }
+    return slow(bytes, alignment);
+  }
+  template <std::size_t Bytes, std::size_t Alignment = natural_alignment(Bytes)>
+  [[nodiscard]] TARN_STEP void* try_allocate() noexcept {
+    {
+      [[maybe_unused]] const auto guard = locking_.hit_guard();
+      if (void* block; hit<Bytes, Alignment>(block)) [[likely]]
+        return noted(block, Bytes);
+    }
+    if constexpr (Traits::in_place && is_few(Bytes, Alignment)) return nullptr;
+    else return slow(Bytes, Alignment);
+  }
+
+  /// Frees a block; null does nothing. The newest block's bytes are reused at once, any other's when the arena goes back.
+  /// Precondition: it is of this arena, of that many bytes, and in use.
+  TARN_STEP void deallocate(void* block, std::size_t bytes) noexcept {
+    if constexpr (Traits::checks)
+      if (!admits_block(block)) return;
+    [[maybe_unused]] const auto guard = locking_.hit_guard();
+    const std::size_t taken = arena_taken(larger(bytes, 1));
+    if constexpr (memory_tools::active)
+      if (block != nullptr) memory_tools::poison(block, taken);
+    if (static_cast<std::byte*>(block) + taken == region_.at() && block != nullptr)
+      region_.move_to(static_cast<std::byte*>(block));
+  }
+  TARN_STEP void deallocate(void* block, std::size_t bytes, std::size_t) noexcept { deallocate(block, bytes); }
+
+  /// Resizes the newest block in place. Returns whether it did: false if the block isn't the newest, if its chunk has no room,
+  /// or for 0 bytes. Nothing has changed in these cases.
+  /// Precondition: as for deallocate(); no mark set after the block's allocation is rewound to.
+  TARN_STEP bool grow_last(void* block, std::size_t bytes, std::size_t new_bytes) noexcept {
+    [[maybe_unused]] const auto guard = locking_.hit_guard();
+    auto* const start = static_cast<std::byte*>(block);
+    const std::size_t taken = arena_taken(larger(bytes, 1));
+    if (block == nullptr || start + taken != region_.at() || new_bytes - 1 >= region_.left() + taken) return false;
+    region_.move_to(start + arena_taken(new_bytes));
+    if constexpr (memory_tools::active) {
+      if (new_bytes > bytes) memory_tools::hand_out(start + bytes, new_bytes - bytes);
+      else memory_tools::poison(start + new_bytes, taken - new_bytes);
+    }
+    return true;
+  }
+
+  // ---- objects -------------------------------------------------------------------------------------------------------------
+
+  /// Constructs a T, and returns its address. The arena calls its destructor when it goes back, the newest object's first, which costs 16 bytes. A type
+  /// without a destructor costs nothing. What the constructor creates in the arena is destroyed after the object.
+  /// Throws: std::bad_alloc as allocate(), or what the constructor throws. The bytes are then reused, if it created nothing.
+  template <class T, class... Args>
+  T* create(Args&&... args) {
+    using slot = slot_of<T>;
+    void* const block = allocate<slot::bytes, slot::alignment>();
+    if constexpr (std::is_nothrow_constructible_v<T, Args...> || !TARN_EXCEPTIONS) {
+      return kept<T>(detail::make_in<T>(slot::object_in(block), static_cast<Args&&>(args)...));
+    } else {
+      unkept undo{*this, block, slot::bytes};
+      T* const made = detail::make_in<T>(slot::object_in(block), static_cast<Args&&>(args)...);
+      undo.block = nullptr;
+      return kept<T>(made);
+    }
+  }
+  /// Constructs n value-initialised objects, and returns them: numbers and pointers are 0. They are destroyed as those of create(). O(n).
+  /// Throws: as create(). The objects already constructed are destroyed first.
+  template <class T>
+  span<T> make_span(std::size_t n) {
+    using slot = slot_of_many<T>;
+    const std::size_t bytes = detail::add(slot::front, detail::multiply(n, sizeof(T)));
+    void* const block = allocate(bytes, slot::alignment);
+    T* const first = slot::first_in(block);
+    if constexpr (std::is_nothrow_default_constructible_v<T> || !TARN_EXCEPTIONS) {
+      for (std::size_t made = 0; made != n; ++made) ::new (static_cast<void*>(first + made)) T();
+    } else {
+      unkept undo{*this, block, bytes};
+      unkept_objects<T> objects{first};
+      for (; objects.made != n; ++objects.made) ::new (static_cast<void*>(first + objects.made)) T();
+      objects.made = 0;
+      undo.block = nullptr;
+    }
+    if constexpr (slot::ends) add_ending(slot::make_ending(block, n));
+    return {first, n};
+  }
+
+  // ---- going back ----------------------------------------------------------------------------------------------------------
+
+  /// Returns the arena's position. The mark is valid until the arena goes back to an earlier one or is reset. O(1).
+  mark_type mark() noexcept
+    requires(Traits::one_thread)
+  {
+    const place where = region_.now();
+    ending* const last = endings_;
+    return {where, last, checks_.new_mark(*this)};
+  }
+  /// Frees what was allocated after the mark. Destructors are called, the newest object's first; they may create objects and
+  /// use scopes. The mark stays valid. O(1), and a call for each destructor.
+  /// Precondition: the mark is valid; these destructors rewind only to marks that they set themselves.
+  void rewind(const mark_type& mark) noexcept
+    requires(Traits::one_thread)
+  {
+    [[maybe_unused]] const typename checks::records left = checks_.left_by(*this, mark.its_);
+    if constexpr (Traits::checks)
+      if (!left.is_good) return;
+    end_objects(mark.endings_);
+    checks_.go_back_to(left);
+    go_back(mark.at_);
+    checks_.renew(*this, mark.its_);
+  }
+  template <class T = Traits>
+  std::enable_if_t<!T::one_thread> mark() = TARN_DELETED("tarn: [V10] a mark needs no_locking; use an arena for each thread");
+
+  /// Frees all blocks and destroys all objects. The chunks stay for the next ones; with a number, chunks of at most that many
+  /// bytes.
+  /// Precondition: no other thread uses the arena; no destructor that the arena calls calls this.
+  void reset(std::size_t keep = size_max) noexcept {
+    if constexpr (Traits::checks)
+      if (checks_.ends_objects()) return checks_.report_reentry(*this);
+    end_objects(nullptr);
+    checks_.forget();
+    go_back(region_.start());
+    if (keep != size_max) give_spare_back(keep);
+  }
+  /// The same, and gives all chunks back to the store.
+  void release() noexcept { reset(0); }
+  /// Gives unused chunks back. Returns their bytes.
+  std::size_t trim() noexcept { return give_spare_back(0); }
+
+  // ---- questions -----------------------------------------------------------------------------------------------------------
+
+  /// Returns whether the address is in memory that is in use. O(chunks).
+  bool owns(const void* block) const noexcept {
+    [[maybe_unused]] const auto guard = locking_.core_guard();
+    return region_.owns(block);
+  }
+  /// Returns the bytes in front of the next block: blocks, what aligns them, and ends of chunks that were passed.
+  std::size_t in_use() const noexcept {
+    [[maybe_unused]] const auto guard = locking_.core_guard();
+    return region_.in_use();
+  }
+  /// Returns the bytes that its chunks have for blocks.
+  std::size_t capacity() const noexcept {
+    [[maybe_unused]] const auto guard = locking_.core_guard();
+    return region_.capacity();
+  }
+  /// Returns what was counted. O(chunks).
+  arena_counts statistics() const noexcept
+    requires(Traits::counts)
+  {
+    [[maybe_unused]] const auto guard = locking_.core_guard();
+    const auto held = region_.chunks();
+    return {region_.in_use(), region_.peak(), counted_.allocations, held.chunks, held.bytes};
+  }
+  /// Returns the store's part in the arena: what its policy's source<Traits> is.
+  const auto& store() const noexcept
+    requires(Traits::has_source)
+  {
+    return region_.upstream().store();
+  }
+
+ protected:
+  void open() noexcept {
+    if constexpr (Traits::is_listed) arena_listing<arena_body>::enter(*this);
+  }
+  void close() noexcept {
+    if constexpr (Traits::is_listed) name_.leave();
+    release();
+    region_.end();
+    locking_.end();
+  }
+
+ private:
+  template <class, bool>
+  friend class arena_checks;
+  template <class>
+  friend struct arena_listing;
+  using traits = Traits;
+
+  struct unkept {
+    arena_body& arena;
+    void* block;
+    std::size_t bytes;
+    ~unkept() {
+      if (block != nullptr) arena.deallocate(block, bytes);
+    }
+  };
+
+  static constexpr bool is_few(std::size_t bytes, std::size_t alignment) noexcept { return bytes <= few && alignment <= few; }
+  template <std::size_t Bytes, std::size_t Alignment>
+  TARN_STEP bool hit(void*& block) noexcept {
+    static_assert(is_power_of_two(Alignment));
+    if constexpr (is_few(Bytes, Alignment)) return region_.template hit<Bytes, Alignment>(block);
+    else return region_.hit(block, Bytes, Alignment);
+  }
+  TARN_STEP void* noted(void* block, [[maybe_unused]] std::size_t bytes) noexcept {
+    if constexpr (memory_tools::active) memory_tools::hand_out(block, larger(bytes, 1));
+    if constexpr (Traits::counts) ++counted_.allocations;
+    return block;
+  }
+  TARN_NOINLINE void* must(std::size_t bytes, std::size_t alignment) { return detail::or_fail(slow(bytes, alignment)); }
+  TARN_NOINLINE void* slow(std::size_t bytes, std::size_t alignment) noexcept {
+    if constexpr (Traits::in_place) {
+      [[maybe_unused]] const auto guard = locking_.hit_guard();
+      void* const block = region_.hit_slow(bytes, alignment);
+      return block != nullptr ? noted(block, bytes) : nullptr;
+    } else {
+      open();
+      typename upstream<Traits>::attempt one;
+      const std::size_t need = region::bytes_needed(bytes, alignment);
+      void* block;
+      do {
+        block = grow(bytes, alignment, need);
+        region_.upstream().tell();
+      } while (block == nullptr && need != size_max && region_.upstream().retry(bytes, one));
+      if constexpr (Traits::is_listed)
+        if (block == nullptr) name_.on_refusal();
+      return block;
+    }
+  }
+  /// A block of what the arena has; else of a chunk from the store, or from the second one. A store may use the arena that it
+  /// serves, which then gets no chunk.
+  void* grow(std::size_t bytes, std::size_t alignment, std::size_t need) noexcept {
+    if (grows_here()) return take_spare(bytes, alignment);
+    [[maybe_unused]] const auto growing = locking_.growth_guard();
+    void* block = take_spare(bytes, alignment);
+    if (block != nullptr || need == size_max) return block;
+    const at_store here(*this);
+    block = adopted(region_.fetch(need), bytes, alignment);
+    if constexpr (Traits::checks) checks_.report_broken_store(*this);
+    if constexpr (Traits::has_second)
+      if (block == nullptr) block = adopted(region_.fetch_second(need), bytes, alignment);
+    return block;
+  }
+  void* take_spare(std::size_t bytes, std::size_t alignment) noexcept {
+    [[maybe_unused]] const auto guard = locking_.hit_guard();
+    void* block = region_.hit_slow(bytes, alignment);
+    if (block == nullptr && region_.enter_spare(larger(bytes, 1), alignment)) block = region_.hit_slow(bytes, alignment);
+    return block != nullptr ? noted(block, bytes) : nullptr;
+  }
+  template <class Chunk>
+  void* adopted(Chunk* fresh, std::size_t bytes, std::size_t alignment) noexcept {
+    if (fresh == nullptr) return nullptr;
+    [[maybe_unused]] const auto guard = locking_.hit_guard();
+    region_.adopt(*fresh);
+    if constexpr (Traits::is_listed) {
+      name_.on_chunk(fresh->region.bytes, region_.capacity());
+      name_.on_outside(region_.in_use());
+    }
+    void* const block = region_.hit_slow(bytes, alignment);
+    return block != nullptr ? noted(block, bytes) : nullptr;
+  }
+  bool grows_here() const noexcept {
+    if constexpr (again_of<locking> == growth_again::told) return locking_.grows_here();
+    else return store_.is_set;
+  }
+
+  template <class T>
+  TARN_STEP T* kept(T* made) noexcept {
+    if constexpr (slot_of<T>::ends) add_ending(slot_of<T>::make_ending(made));
+    return made;
+  }
+  TARN_STEP void add_ending(ending* its) noexcept {
+    [[maybe_unused]] const auto guard = locking_.hit_guard();
+    its->next = endings_;
+    endings_ = its;
+  }
+  /// Runs the endings that came after `last`, and those that are added during this.
+  void end_objects(ending* last) noexcept {
+    if (endings_ == last) return;
+    [[maybe_unused]] const typename checks::running now(checks_);
+    while (endings_ != last) {
+      ending* const its = endings_;
+      endings_ = its->next;
+      its->run(its);
+    }
+  }
+  TARN_STEP void go_back(place to) noexcept {
+    [[maybe_unused]] const auto guard = locking_.hit_guard();
+    if constexpr (memory_tools::active)
+      region_.each_behind(to, [](memory gone) { memory_tools::poison(gone.start, gone.bytes); });
+    region_.rewind(to);
+  }
+  std::size_t give_spare_back([[maybe_unused]] std::size_t keep) noexcept {
+    std::size_t bytes = 0;
+    if constexpr (!Traits::in_place) {
+      [[maybe_unused]] const auto growing = locking_.growth_guard();
+      const at_store here(*this);
+      const auto next = [&] {
+        [[maybe_unused]] const auto guard = locking_.hit_guard();
+        auto* const spare = region_.take_spare(keep);
+        if constexpr (Traits::is_listed)
+          if (spare != nullptr) name_.off_chunk(spare->region.bytes, region_.capacity());
+        return spare;
+      };
+      while (const auto* const spare = next()) bytes += region_.give_back(*spare);
+    }
+    return bytes;
+  }
+  bool admits_block(const void* block) noexcept {
+    if (block == nullptr || owns(block)) return true;
+    const bool is_spare = [&] {
+      [[maybe_unused]] const auto guard = locking_.core_guard();
+      return region_.is_spare(block);
+    }();
+    return checks_.refuse(*this, is_spare ? misuse_kind::double_free : misuse_kind::foreign_pointer, block);
+  }
+
+  /// Notes that a store is called, where no lock tells: only one thread, or one core, can be here.
+  static constexpr bool notes_store = !Traits::in_place && again_of<locking> == growth_again::nests;
+  struct store_flag {
+    bool is_set = false;
+  };
+  struct no_store_flag {
+    static constexpr bool is_set = false;
+  };
+  class at_store {
+   public:
+    explicit at_store(arena_body& arena) noexcept : arena_(arena), was_(arena.store_.is_set) { set(true); }
+    ~at_store() { set(was_); }
+    at_store(const at_store&) = delete;
+    at_store& operator=(const at_store&) = delete;
+
+   private:
+    void set([[maybe_unused]] bool now) noexcept {
+      if constexpr (notes_store) arena_.store_.is_set = now;
+    }
+    arena_body& arena_;
+    const bool was_;
+  };
+
+  struct counted {
+    std::size_t allocations = 0;
+  };
+  struct nothing_counted {};
+
+  region region_;
+  ending* endings_ = nullptr;
+  TARN_NO_UNIQUE_ADDRESS locking locking_;
+  TARN_NO_UNIQUE_ADDRESS checks checks_;
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<notes_store, store_flag, no_store_flag> store_;
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<Traits::counts, counted, nothing_counted> counted_;
+  TARN_NO_UNIQUE_ADDRESS typename Traits::name::state name_;
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_ALLOCATOR_DETAIL_ARENA_ARENA_BODY_H_
