@@ -89,7 +89,8 @@ concept static_product = requires {
   { P::instance() } -> std::same_as<typename P::body&>;
 };
 template <class P>
-concept block_product = sizes_product<P> || pool_product<P> || static_product<P> || functions_product<P>;
+concept block_product = !says<P, block_traits> &&  // then it is to be a block
+                        (sizes_product<P> || pool_product<P> || static_product<P> || functions_product<P>);
 
 // What its policies say: whether several threads may call it, and whether it needs no values.
 

@@ -22,15 +22,26 @@
 
 namespace tarn::detail {
 
+/// Why a class can't have the block as its own. Its assertions are made once, where this is first looked at.
+template <class Class, class Block>
+struct class_block_complaint {
+  static constexpr bool stays = std::is_trivially_destructible_v<Block>;
+  static constexpr bool can_tell = Block::traits.knows_own || std::is_final_v<Class>;
+  static_assert(stays,
+                "tarn: [W10] DECLARE_MEMORY_BLOCK was given a block with a destructor, as a pool has, which would run at exit, "
+                "while others still allocate; name static_pool<Tag, ...> in its place, heap_block or buffer_block<Bytes>");
+  static_assert(
+      can_tell || !stays,
+      "tarn: [W11] DECLARE_MEMORY_BLOCK was given a block that can't tell whether a block is its own, in a class that "
+      "others may be derived from: after a constructor that threw, nobody knows whose the memory is; make the class "
+      "final, or name a block with owns()");
+};
+
 /// A class's block, called like a pool. Constant-initialised and never destroyed.
 template <class Class, class Block>
 class block_of_class {
   using given_block = block_for<Block>;
-  static constexpr bool stays = std::is_trivially_destructible_v<given_block>;
-  static_assert(stays,
-                "tarn: [W10] DECLARE_MEMORY_BLOCK was given a block with a destructor, as a pool has, which would run at exit, "
-                "while others still allocate; name static_pool<Tag, ...> in its place, heap_block or buffer_block<Bytes>");
-  using block_type = std::conditional_t<stays, given_block, no_block>;
+  using block_type = std::conditional_t<std::is_trivially_destructible_v<given_block>, given_block, no_block>;
 
  public:
   static constexpr bool refuses = false;
@@ -45,15 +56,12 @@ class block_of_class {
   void* try_allocate() noexcept { return block_.try_allocate(sizeof(Class), alignof(Class)); }
   void deallocate(void* object) noexcept { block_.deallocate(object, sizeof(Class), alignof(Class)); }
   bool owns(const void* object) const noexcept {
-    constexpr bool can_tell = block_type::traits.knows_own || std::is_final_v<Class>;
-    static_assert(
-        can_tell,
-        "tarn: [W11] DECLARE_MEMORY_BLOCK was given a block that can't tell whether a block is its own, in a class that "
-        "others may be derived from: after a constructor that threw, nobody knows whose the memory is; make the class "
-        "final, or name a block with owns()");
+    judge();
     if constexpr (block_type::traits.knows_own) return block_.owns(object);
     else return true;
   }
+  /// Called by none but owns(): the macro says it so that the error is near.
+  static void judge() noexcept { [[maybe_unused]] class_block_complaint<Class, given_block> c; }
 
  private:
   constexpr block_of_class() = default;
@@ -69,8 +77,11 @@ struct block_operators : operators_over<Class, block_of_class<Class, Block>> {};
 
 }  // namespace tarn::detail
 
-#define DECLARE_MEMORY_BLOCK(...) TARN_MEMORY_POOL_OPERATORS(, allocate, ::tarn::detail::block_operators<__VA_ARGS__>)
-#define DECLARE_MEMORY_BLOCK__NOTHROW(...) \
+#define DECLARE_MEMORY_BLOCK(...)                                                    \
+  void tarn_judge_block_() { ::tarn::detail::block_of_class<__VA_ARGS__>::judge(); } \
+  TARN_MEMORY_POOL_OPERATORS(, allocate, ::tarn::detail::block_operators<__VA_ARGS__>)
+#define DECLARE_MEMORY_BLOCK__NOTHROW(...)                                           \
+  void tarn_judge_block_() { ::tarn::detail::block_of_class<__VA_ARGS__>::judge(); } \
   TARN_MEMORY_POOL_OPERATORS(noexcept, try_allocate, ::tarn::detail::block_operators<__VA_ARGS__>)
 
 #endif  // TARN_ALLOCATOR_BLOCK_MACROS_H_
