@@ -31,8 +31,8 @@ struct block_traits {
 };
 
 /// An allocator that others can be made of.
-///   allocate(bytes, alignment)           at least `bytes` bytes, which may be 0, aligned to a power of two. Throws std::bad_alloc
-///                                        where there are none. Not asked for in a build without exceptions
+///   allocate(bytes, alignment)           at least `bytes` bytes, which may be 0, aligned to a power of two. Throws
+///                                        std::bad_alloc where there are none. Not needed in a build without exceptions
 ///   try_allocate(bytes, alignment)       the same, but null where there are none
 ///   deallocate(block, bytes, alignment)  frees it; null: does nothing. `bytes` and `alignment` are those of the request, or up
 ///                                        to what good_size() returned for them
@@ -55,7 +55,7 @@ concept allocator_block = detail::says<B, block_traits> && requires(B& all, void
                             { all.reset() } noexcept -> std::same_as<void>;
                           }>;
 
-// ---- the library's products as blocks ------------------------------------------------------------------------------------
+// ---- the library's products as blocks -----------------------------------------------------------------------------------
 
 namespace detail {
 
@@ -323,8 +323,9 @@ constexpr auto choose_calls() noexcept {
 
 /// A product of the library as a block: a pool, whose blocks have one size, serves what fits into one; its reset() is the
 /// pool's release(). Others serve what they serve. Where blocks are put together, the product itself can be named.
-/// \tparam Product  the type of a pool, static_pool, size_class_pool, xallocator, or of anything with allocate(bytes, alignment)
-///                  and deallocate(block, bytes, alignment); or a reference to one, or to a block, which must outlive this
+/// \tparam Product  the type of a pool, static_pool, size_class_pool, xallocator, or of anything with
+///                  allocate(bytes, alignment) and deallocate(block, bytes, alignment); or a reference to one, or to a block,
+///                  which must outlive this
 template <class Product>
 class block_of : public decltype(detail::choose_calls<Product>())::type {
   using calls = typename decltype(detail::choose_calls<Product>())::type;
@@ -473,7 +474,7 @@ class buffer_block : public detail::buffer_bytes<Bytes> {
   std::size_t blocks_ = 0;
 };
 
-// ---- for what is made of blocks ------------------------------------------------------------------------------------------
+// ---- for what is made of blocks -----------------------------------------------------------------------------------------
 
 namespace detail {
 

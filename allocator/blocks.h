@@ -9,8 +9,8 @@
 //   prefix, aligned_to, shared_between            one block, and something more
 //   counted, traced, checked_bounds               one block, and what is seen of it
 //
-// A product stands where a block is asked for: pool, static_pool, size_class_pool, xallocator, and anything with allocate(bytes,
-// alignment). A reference, as my_pool&, is to one that lies elsewhere.
+// A product stands where a block is asked for: pool, static_pool, size_class_pool, xallocator, and anything with
+// allocate(bytes, alignment). A reference, as my_pool&, is to one that lies elsewhere.
 #ifndef TARN_ALLOCATOR_BLOCKS_H_
 #define TARN_ALLOCATOR_BLOCKS_H_
 
@@ -45,6 +45,10 @@ template <class First, class Second>
 class two_blocks {
   template <class A>
   static constexpr bool is_other = !std::is_base_of_v<two_blocks, std::remove_cvref_t<A>>;
+  static constexpr bool has_default = std::default_initializable<First>;  // so an only argument is the second's
+  template <class A>
+  static constexpr bool takes = has_default != std::default_initializable<Second> &&
+                                std::constructible_from<std::conditional_t<has_default, Second, First>, A>;
 
  public:
   constexpr two_blocks() = default;
@@ -52,13 +56,8 @@ class two_blocks {
     requires(std::constructible_from<First, A> && std::constructible_from<Second, B>)
   constexpr two_blocks(A&& first, B&& second) : first_(static_cast<A&&>(first)), second_(static_cast<B&&>(second)) {}
   template <class A>
-    requires(is_other<A> && std::default_initializable<Second> && !std::default_initializable<First> &&
-             std::constructible_from<First, A>)
-  constexpr explicit(false) two_blocks(A&& first) : first_(static_cast<A&&>(first)) {}
-  template <class A>
-    requires(is_other<A> && std::default_initializable<First> && !std::default_initializable<Second> &&
-             std::constructible_from<Second, A>)
-  constexpr explicit(false) two_blocks(A&& second) : second_(static_cast<A&&>(second)) {}
+    requires(is_other<A> && takes<A>)
+  constexpr explicit(false) two_blocks(A&& only) : two_blocks(std::bool_constant<has_default>(), static_cast<A&&>(only)) {}
 
   /// Returns whether an address lies in a block of one of them.
   bool owns(const void* address) const noexcept
@@ -77,6 +76,12 @@ class two_blocks {
  protected:
   TARN_NO_UNIQUE_ADDRESS First first_;
   TARN_NO_UNIQUE_ADDRESS Second second_;
+
+ private:
+  template <class A>
+  constexpr two_blocks(std::false_type, A&& first) : first_(static_cast<A&&>(first)) {}
+  template <class A>
+  constexpr two_blocks(std::true_type, A&& second) : second_(static_cast<A&&>(second)) {}
 };
 
 /// One block inside another, with an argument or none.
@@ -117,7 +122,7 @@ class one_block {
 
 }  // namespace detail
 
-// ---- two blocks ------------------------------------------------------------------------------------------------------------
+// ---- two blocks ---------------------------------------------------------------------------------------------------------
 
 /// Requests of up to Threshold bytes from one block, larger ones from another. So are those that are aligned to more than the
 /// first is known to meet. Where the size is a constant, nothing is left of the question.
@@ -269,7 +274,7 @@ class fall_back
 template <std::size_t Bytes, class Next>
 using stack_first = fall_back<buffer_block<Bytes>, Next>;
 
-// ---- one block, and something more -----------------------------------------------------------------------------------------
+// ---- one block, and something more --------------------------------------------------------------------------------------
 
 /// A Header in front of each block, constructed with it.
 template <class Header, class Inner>
@@ -455,7 +460,7 @@ class shared_between : public detail::one_block<detail::block_for<Inner>> {
   mutable mutex_type mutex_;
 };
 
-// ---- one block, and what is seen of it ---------------------------------------------------------------------------------------
+// ---- one block, and what is seen of it ----------------------------------------------------------------------------------
 
 namespace detail {
 /// What counters and sinks are told of a block as if it were a pool: how numbers are changed.

@@ -1,5 +1,5 @@
-// Blocks of a test's own: one that keeps an account of what another hands out, as a user would write it; and a view of any block
-// behind which its type is forgotten, so that a test of all of them compiles once.
+// Blocks of a test's own: one that keeps an account of what another hands out, as a user would write it; and a view of any
+// block behind which its type is forgotten, so that a test of all of them compiles once.
 #ifndef TARN_TEST_ALLOCATOR_ACCOUNTED_BLOCK_H_
 #define TARN_TEST_ALLOCATOR_ACCOUNTED_BLOCK_H_
 

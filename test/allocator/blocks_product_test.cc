@@ -1,5 +1,5 @@
-// Each way to make an allocator of allocators, over each that can be at the bottom: random requests against a model, exhaustion,
-// constructors that throw, alignments to 256, and everything given back as it was requested.
+// Each way to make an allocator of allocators, over each that can be at the bottom: random requests against a model,
+// exhaustion, constructors that throw, alignments to 256, and everything given back as it was requested.
 #include <boost/test/unit_test.hpp>
 
 #include <cstddef>
@@ -24,7 +24,7 @@
 namespace tarn::test {
 namespace {
 
-// ---- what can be at the bottom: a line each --------------------------------------------------------------------------------
+// ---- what can be at the bottom: a line each -----------------------------------------------------------------------------
 
 struct some_bytes {
   std::byte of_buffer[50'001];
@@ -40,7 +40,7 @@ using bottoms = std::tuple<pool<static_size<512, 64>>,  // the pool
                            buffer_block<50'000>,  // an array
                            given_buffer>;  // somebody else's bytes
 
-// ---- what can be made of it: a line each ------------------------------------------------------------------------------------
+// ---- what can be made of it: a line each --------------------------------------------------------------------------------
 
 struct deaf {
   static void on_event(const trace_event&) noexcept {}
@@ -74,7 +74,7 @@ template <class B>
 using made_of = std::tuple<B, under_pool<B>, under_two<B>, small_ones<B>, behind_array<B>, behind_stack<B>, with_header<B>,
                            with_wide_header<B>, to_64<B>, in_lock<B>, counted<B>, traced<deaf, B>, checked_bounds<B>, deep<B>>;
 
-// ---- the trials: compiled once ------------------------------------------------------------------------------------------------
+// ---- the trials: compiled once ------------------------------------------------------------------------------------------
 
 std::size_t some_size(std::mt19937_64& random) {
   const std::size_t kind = random() % 10;

@@ -36,7 +36,7 @@ namespace {
 
 bool is_aligned(const void* block, std::size_t alignment) { return reinterpret_cast<std::uintptr_t>(block) % alignment == 0; }
 
-// ---- what is a block, and what it takes ------------------------------------------------------------------------------------
+// ---- what is a block, and what it takes ---------------------------------------------------------------------------------
 
 using of_64 = pool<static_size<64>, counting_statistics>;
 using static_64 = static_pool<struct blocks_test_tag, static_size<64>>;
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(blocks_are_constructed_with_an_argument_for_each_that_needs
   static_assert(!std::default_initializable<segregate<64, of_64&, heap_block>>);
 }
 
-// ---- which block serves what -------------------------------------------------------------------------------------------------
+// ---- which block serves what --------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(segregate_goes_by_size_and_by_what_alignment_the_small_ones_have) {
   segregate<48, of_64, counted<heap_block>> all;
@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(buffer_gives_the_newest_bytes_again_and_all_when_all_are_fr
   BOOST_TEST(bytes.try_allocate(1, ~(~std::size_t{0} / 2)) == nullptr);  // no address is aligned so
 }
 
-// ---- headers, alignments ---------------------------------------------------------------------------------------------------
+// ---- headers, alignments ------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(prefix_has_a_header_in_front_of_each_block_whatever_its_alignment) {
   struct header {
@@ -210,7 +210,7 @@ BOOST_AUTO_TEST_CASE(aligned_to_aligns_more_than_the_block_inside_can) {
   by_itself.deallocate(block, 200);
 }
 
-// ---- what is seen --------------------------------------------------------------------------------------------------------------
+// ---- what is seen -------------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(counted_counts_blocks_and_bytes) {
   counted<stack_first<200, block_of<size_class_pool<>>>> all;
@@ -319,7 +319,7 @@ BOOST_AUTO_TEST_CASE(checked_bounds_reports_what_was_written_around_a_block) {
   BOOST_TEST(misuses == 2);
 }
 
-// ---- threads -------------------------------------------------------------------------------------------------------------------
+// ---- threads ------------------------------------------------------------------------------------------------------------
 
 template <class Block>
 void use_from_threads(Block& all) {
@@ -347,7 +347,7 @@ BOOST_AUTO_TEST_CASE(shared_between_and_what_lies_around_it_are_for_any_thread) 
   BOOST_TEST(inside.inner().statistics().allocations == 9000u);
 }
 
-// ---- where blocks are used -------------------------------------------------------------------------------------------------
+// ---- where blocks are used ----------------------------------------------------------------------------------------------
 
 using small_and_large = segregate<64, accounted<of_64>, accounted<heap_block>>;
 
@@ -450,7 +450,7 @@ BOOST_AUTO_TEST_CASE(a_class_has_a_block_of_its_own) {
   delete one;
 }
 
-// ---- a block of a user's own, as docs/products/blocks.md shows one ---------------------------------------------------------
+// ---- a block of a user's own, as docs/products/blocks.md shows one ------------------------------------------------------
 
 template <class Inner>
 class at_most_10 {  // blocks at a time
