@@ -5,7 +5,10 @@
 
 #include "tarn/allocator/arena.h"
 #include "tarn/allocator/arena_resource.h"
+#include "tarn/allocator/allocator_block.h"
+#include "tarn/allocator/block_macros.h"
 #include "tarn/allocator/block_reservation.h"
+#include "tarn/allocator/blocks.h"
 #include "tarn/allocator/containers.h"
 #include "tarn/allocator/handle.h"
 #include "tarn/allocator/maintenance_thread.h"
@@ -20,6 +23,7 @@
 #include "tarn/allocator/presets.h"
 #include "tarn/allocator/recycling_pool.h"
 #include "tarn/allocator/registry.h"
+#include "tarn/allocator/resource_over.h"
 #include "tarn/allocator/shared_pool.h"
 #include "tarn/allocator/size_class_pool.h"
 #include "tarn/allocator/static_pool.h"

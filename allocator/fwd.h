@@ -16,15 +16,29 @@ template <class T, class Arena>
 class arena_allocator;
 template <class Locking, class Growth, class Store, class Exhaustion, class Checking, class Statistics, class Name>
 class basic_arena;
+template <std::size_t N, class Inner>
+class aligned_to;
 template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion, class Checking,
           class Statistics, class Name>
 class basic_pool;
+template <class Product>
+class block_of;
 template <class Members>
 class block_reservation;
 template <class Pool>
 class block_resource;
+struct block_traits;
+template <std::size_t Bytes>
+class buffer_block;
+template <class Inner, class... Options>
+class checked_bounds;
+template <class Inner>
+class counted;
+template <class First, class Second>
+class fall_back;
 template <class T>
 class handle;
+class heap_block;
 class maintenance_thread;
 template <class... Args>
 class multipool;
@@ -37,10 +51,16 @@ class observing_thread;
 template <class... Policies>
 class pool_resource;
 class pool_snapshot;
+template <class Header, class Inner>
+class prefix;
 template <class T, class... Policies>
 class recycling_pool;
 template <class Arena>
 class resource_of_arena;
+template <std::size_t Threshold, class Small, class Large>
+class segregate;
+template <class Mutex, class Inner>
+class shared_between;
 template <class... Policies>
 class size_class_pool;
 template <class Tag, class... Policies>
@@ -49,6 +69,8 @@ template <class Tag, class... Policies>
 class static_pool;
 template <class T, class... Policies>
 class stl_allocator;
+template <class Sink, class Inner>
+class traced;
 template <class Tag, class... Policies>
 class xallocator;
 namespace pmr {

@@ -82,12 +82,13 @@ struct macro_new_complaint {
                 "be declared; move #define new after the class");
 };
 
-/// The operators behind the macros. Class is incomplete where this type is mentioned, and complete where its members are used.
-template <class Class, class... Policies>
-struct class_operators {
+/// The operators behind the macros. Class is incomplete where this type is named, and complete where its members are used.
+/// \tparam StaticPool  has instance(), a pool of blocks for a Class
+template <class Class, class StaticPool>
+struct operators_over {
   using owner = Class;
   using place = placement<Class>;
-  using static_pool_type = static_pool<Class, by_product<size_of<Class>>, Policies...>;
+  using static_pool_type = StaticPool;
 
   static auto& pool() noexcept { return static_pool_type::instance(); }
 
@@ -149,6 +150,9 @@ struct class_operators {
     ::operator delete(block, alignment);
   }
 };
+
+template <class Class, class... Policies>
+struct class_operators : operators_over<Class, static_pool<Class, by_product<size_of<Class>>, Policies...>> {};
 
 /// As above, for the macros of groups.
 template <class Class, class Group>

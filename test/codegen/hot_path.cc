@@ -2,6 +2,7 @@
 #include <cstddef>
 
 #include "tarn/allocator/arena.h"
+#include "tarn/allocator/blocks.h"
 #include "tarn/allocator/memory_resource.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/size_class_pool.h"
@@ -75,6 +76,16 @@ OBJECT(named_cached, block, tarn::thread_cached<>, tarn::named<"orders">)
 OBJECT(switched_standard, block, tarn::switchable_checking, tarn::named<"orders">)
 OBJECT(switched_lifo, block, lifo_reuse<>, tarn::switchable_checking, tarn::named<"orders">)
 OBJECT(switched_cached, block, tarn::thread_cached<>, tarn::switchable_checking, tarn::named<"orders">)
+
+#define BLOCK(name, ...)                                                                             \
+  using name = __VA_ARGS__;                                                                          \
+  extern "C" void* name##_allocate(name& all) { return all.allocate(40, 8); }                        \
+  extern "C" void* name##_try_allocate(name& all) noexcept { return all.try_allocate(40, 8); }       \
+  extern "C" void name##_deallocate(name& all, void* block) noexcept { all.deallocate(block, 40, 8); }
+
+BLOCK(segregated, tarn::segregate<64, tarn::pool<block, lifo_reuse<>>, tarn::heap_block>)
+BLOCK(segregated_thrice, tarn::by_size<tarn::up_to<64, tarn::pool<block, lifo_reuse<>>>,
+                                       tarn::up_to<256, tarn::pool<tarn::static_size<256>>>, tarn::heap_block>)
 
 STATIC(static_standard, block)
 STATIC(static_standard_grouped, block, tarn::grouped_locking<audio>)
