@@ -20,6 +20,7 @@
 #include "tarn/allocator/detail/compose/rejected.h"
 #include "tarn/allocator/detail/compose/select.h"
 #include "tarn/allocator/detail/construct.h"
+#include "tarn/allocator/detail/nodes.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/size_class_pool.h"
 #include "tarn/allocator/stl_allocator.h"
@@ -432,11 +433,6 @@ class own_pool_allocator {
 
 namespace detail {
 
-/// A list, or something with a comparator, which have one allocator. libc++'s hash tables have two.
-template <class Container>
-inline constexpr bool has_comparator = requires(const Container& its) { its.key_comp(); };
-template <class Container>
-inline constexpr bool is_of_nodes = has_comparator<Container> || requires(Container& its) { its.reverse(); };
 template <class Container>
 constexpr bool leaves_nothing() noexcept {
   if constexpr (!std::is_trivially_destructible_v<typename Container::value_type>) return false;
@@ -470,7 +466,7 @@ union husk {
 
 }  // namespace detail
 
-/// Empties a list, a map or a set that has an own_pool_allocator without a visit to its elements: the pool gives all chunks back
+/// Empties a list, a map or a set (no hash table: libc++'s have two allocators) that has an own_pool_allocator without a visit to its elements: the pool gives all chunks back
 /// to the store, in O(chunks), and the container gets another pool. Iterators and references become invalid, end() too.
 /// It is clear() where somebody else has a copy of the allocator, such as a container that this one was moved from, or a node
 /// handle; and in libstdc++'s debug mode, whose containers know their iterators.

@@ -278,8 +278,11 @@ void go_every_way_over_a_resource(called_from = {}) {
   upstream here, there;
   {
     using allocator = own_pool_allocator<char, resource_store, Policies...>;
-    all_containers_go_every_way(allocator(resource_store(&here)), allocator(resource_store(&there)));
-    CHECK(here.regions() != 0);
+    const allocator a{resource_store(&here)}, b{resource_store(&there)};
+    go_every_way<list_of<allocator>>(a, b);
+    go_every_way<map_of<allocator>>(a, b);
+    go_every_way<unordered_map_of<allocator>>(a, b);
+    CHECK(here.calls() > 4);
   }
   CHECK(here.regions() == 0 && there.regions() == 0);
   CHECK(here.faults() == 0 && there.faults() == 0);
@@ -292,19 +295,15 @@ BOOST_AUTO_TEST_CASE(all_memory_goes_back) {
 template <class... Policies>
 void fill_some(called_from = {}) {
   using allocator = own_pool_allocator<char, Policies...>;
-  go_every_way<list_of<allocator>>(allocator(), allocator());
-  go_every_way<map_of<allocator>>(allocator(), allocator());
   go_every_way<unordered_map_of<allocator>>(allocator(), allocator());
 }
 constinit memory_budget budget(1 << 20);
 BOOST_AUTO_TEST_CASE(other_policies) {
   fill_some<page_store<>, mutex_locking<>>();
-  fill_some<checked>();
-  fill_some<budgeted<heap_store, &budget>, counting_statistics>();
-  fill_some<return_empty_chunks<>, fixed_growth<10>>();
-  fill_some<lock_free>();
-  fill_some<thread_cached<>>();
+  fill_some<checked, budgeted<heap_store, &budget>, counting_statistics>();
+  fill_some<thread_cached<>, fixed_growth<10>>();
   BOOST_TEST(budget.used() == 0u);
+  BOOST_TEST(budget.peak() != 0u);
 }
 
 // Containers that were never used have no pool. They are still copied, moved, assigned and swapped.
@@ -344,14 +343,41 @@ BOOST_AUTO_TEST_CASE(nodes_go_from_one_to_another_that_shares_the_pool) {
     BOOST_TEST(&b.front() == first);
     a.merge(b);
     m.merge(n);
-    auto node = m.extract(1);
-    node.key() = 9;
-    n.insert(std::move(node));
     swap(m, n);
     BOOST_TEST(memory.calls() == calls);
-    BOOST_TEST((m.size() == 2u && n.size() == 2u && a.size() == 6u && m.contains(9)));
+    BOOST_TEST((m.size() == 1u && n.size() == 3u && a.size() == 6u));
   }
   BOOST_TEST(memory.regions() == 0u);
+}
+
+int counted_allocators = 0;
+template <class T>
+struct counted : std::allocator<T> {
+  template <class U>
+  struct rebind {
+    using other = counted<U>;
+  };
+  counted() { ++counted_allocators; }
+  counted(const counted& other) noexcept : std::allocator<T>(other) { ++counted_allocators; }
+  template <class U>
+  counted(const counted<U>&) noexcept {
+    ++counted_allocators;
+  }
+  counted& operator=(const counted&) = default;
+  ~counted() { --counted_allocators; }
+};
+BOOST_AUTO_TEST_CASE(a_node_handle_that_is_inserted) {
+  upstream memory;
+  {
+    const seen<char> shared{resource_store(&memory)};
+    std::set<long, std::less<>, counted<long>> a({1, 2}), b;
+    b.insert(a.extract(1));
+    set_of<seen<char>> c({1, 2}, shared), d(shared);
+    d.insert(c.extract(1));
+    BOOST_TEST((c.size() == 1u && d.size() == 1u));
+  }
+  // libstdc++ forgets the handle's allocator (GCC's bug 114401), whatever allocator that is: then the pool stays.
+  BOOST_TEST((memory.regions() == 0u) == (counted_allocators == 0));
 }
 
 BOOST_AUTO_TEST_CASE(a_node_handle_outlives_its_container) {
