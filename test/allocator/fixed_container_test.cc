@@ -49,7 +49,7 @@ template <template <class> class Allocator, class Container>
 using with = typename detail::with_allocator<Container, Allocator<typename Container::value_type>>::type;
 
 template <class C>
-void put(C& c, typename C::value_type value) {
+void put(C& c, const typename C::value_type& value) {
   if constexpr (requires { typename C::key_type; }) c.insert(value);
   else c.push_front(value);
 }
