@@ -5,6 +5,7 @@
 
 #include "tarn/allocator/block_reservation.h"
 #include "tarn/allocator/containers.h"
+#include "tarn/allocator/fixed_container.h"
 #include "tarn/allocator/handle.h"
 #include "tarn/allocator/maintenance_thread.h"
 #include "tarn/allocator/memory_pool_macros.h"
@@ -14,6 +15,7 @@
 #include "tarn/allocator/object_ptr.h"
 #include "tarn/allocator/observe.h"
 #include "tarn/allocator/observing_thread.h"
+#include "tarn/allocator/own_pool_allocator.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/presets.h"
 #include "tarn/allocator/recycling_pool.h"
