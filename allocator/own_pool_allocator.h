@@ -256,8 +256,15 @@ struct own_store_complaint {
 template <class... Ps>
 constexpr auto judge_own() noexcept {
   constexpr bool has_end = (brings_bounded_store<Ps> || ...);
-  if constexpr (has_end) return std::type_identity<rejected<own_store_complaint<has_end>>>{};
-  else return std::type_identity<pool<by_product<dynamic_size>, Ps...>>{};
+  if constexpr (has_end) {
+    return std::type_identity<rejected<own_store_complaint<has_end>>>{};
+  } else {
+    using nodes = pool<by_product<dynamic_size>, Ps...>;
+    if constexpr (is_rejected<nodes>) return std::type_identity<nodes>{};
+    else if constexpr (requires { typename class_selection<Ps...>::rejection; })
+      return std::type_identity<typename class_selection<Ps...>::rejection>{};
+    else return std::type_identity<nodes>{};
+  }
 }
 template <class... Ps>
 using judged_own = typename decltype(judge_own<Ps...>())::type;
