@@ -23,23 +23,32 @@
 
 namespace tarn {
 
+template <class T, class Pool>
+class fixed_allocator;
+
 namespace detail {
 
 template <bool OfNodes>
 struct fixed_complaint {
-  static_assert(OfNodes,
-                "tarn: [Q4] fixed_container was given something that is no list, map or set, so that its elements are in no "
-                "nodes whose number could be fixed; use std::array, or a container over a size_class_pool<static_array_store<N>>");
+  static_assert(
+      OfNodes,
+      "tarn: [Q4] fixed_container was given something that is no list, map or set, so that its elements are in no "
+      "nodes whose number could be fixed; use std::array, or a container over a size_class_pool<static_array_store<N>>");
 };
 template <class Container, std::size_t N, class... Policies>
 constexpr auto judge_fixed() noexcept {
   constexpr bool of_nodes = is_of_nodes<Container>;
   if constexpr (of_nodes)
-    return std::type_identity<pool<by_product<static_size<measure_node<Container, measured::size>(),
-                                                          measure_node<Container, measured::alignment>()>>,
-                                   static_array_store<N>, Policies...>>{};
+    return std::type_identity<
+        pool<by_product<static_size<measure_node<Container, measured::size>(), measure_node<Container, measured::alignment>()>>,
+             static_array_store<N>, Policies...>>{};
   else return std::type_identity<rejected<fixed_complaint<of_nodes>>>{};
 }
+
+template <class Container, std::size_t N, class... Policies>
+using fixed_pool = typename decltype(judge_fixed<Container, N, Policies...>())::type;
+template <class Container, class Pool>
+using with_fixed_nodes = typename with_allocator<Container, fixed_allocator<typename Container::value_type, Pool>>::type;
 
 /// The nodes, which must be there before the container and after it.
 template <class Pool>
@@ -68,7 +77,8 @@ class fixed_allocator {
 
   /// Returns room for a node. Throws: std::bad_alloc if all are in use; if `count` isn't 1, or T is no node.
   [[nodiscard]] T* allocate(std::size_t count) {
-    if (count != 1 || !is_node()) [[unlikely]] return static_cast<T*>(detail::or_fail(nullptr));
+    if (count != 1 || !is_node()) [[unlikely]]
+      return static_cast<T*>(detail::or_fail(nullptr));
     return static_cast<T*>(detail::must_allocate(*nodes_));
   }
   /// Precondition: allocate() of an equal one returned the node.
@@ -91,23 +101,20 @@ class fixed_allocator {
   Pool* nodes_;
 };
 
-/// A container of at most N elements whose nodes lie in it. It has all members of Container, and no others are needed to use it;
-/// an insertion that finds no node throws std::bad_alloc, and nothing has changed then. A copy has its own nodes. Moving and
-/// swapping move each element: O(N), and what was moved from is empty.
-/// Nodes can't be spliced or merged to another container, or extracted for one: the standard forbids it, as their allocators are
-/// unequal.
+/// A container of at most N elements whose nodes lie in it. It has all members of Container; an insertion that finds no node
+/// throws std::bad_alloc, and nothing has changed then. A copy has its own nodes. Moving and swapping move each element: O(N),
+/// and what was moved from is empty.
+/// Nodes can't be spliced or merged into another container, or extracted for one: their allocators are unequal.
 /// \tparam Container  a list, map or set of the standard library; its allocator is replaced
 /// \tparam N          at least 1
 /// \tparam Policies   as for pool<...>, without a size and a store; hardened and checked work
 template <class Container, std::size_t N, class... Policies>
-class fixed_container
-    : detail::fixed_nodes<typename decltype(detail::judge_fixed<Container, N, Policies...>())::type>,
-      public detail::with_allocator<
-          Container, fixed_allocator<typename Container::value_type,
-                                     typename decltype(detail::judge_fixed<Container, N, Policies...>())::type>>::type {
-  using nodes = detail::fixed_nodes<typename decltype(detail::judge_fixed<Container, N, Policies...>())::type>;
-  using base = typename detail::with_allocator<Container, fixed_allocator<typename Container::value_type, decltype(nodes::pool)>>::type;
-  using allocator = fixed_allocator<typename Container::value_type, decltype(nodes::pool)>;
+class fixed_container : detail::fixed_nodes<detail::fixed_pool<Container, N, Policies...>>,
+                        public detail::with_fixed_nodes<Container, detail::fixed_pool<Container, N, Policies...>> {
+  using pool_type = detail::fixed_pool<Container, N, Policies...>;
+  using nodes = detail::fixed_nodes<pool_type>;
+  using base = detail::with_fixed_nodes<Container, pool_type>;
+  using allocator = fixed_allocator<typename Container::value_type, pool_type>;
 
  public:
   /// Empty.
@@ -115,8 +122,7 @@ class fixed_container
   /// As Container's constructors that take an allocator behind these arguments.
   template <class... Args>
     requires(sizeof...(Args) != 0 && std::is_constructible_v<base, Args..., const allocator&>)
-  explicit(sizeof...(Args) == 1) fixed_container(Args&&... args)
-      : base(static_cast<Args&&>(args)..., allocator(nodes::pool)) {}
+  explicit(sizeof...(Args) == 1) fixed_container(Args&&... args) : base(static_cast<Args&&>(args)..., allocator(nodes::pool)) {}
   fixed_container(std::initializer_list<typename Container::value_type> elements) : fixed_container() { *this = elements; }
   /// Element by element. Throws: what these throw.
   fixed_container(const fixed_container& other) : nodes(), base(other, allocator(nodes::pool)) {}

@@ -19,6 +19,10 @@ template <class Members>
 class block_reservation;
 template <class Pool>
 class block_resource;
+template <class T, class Pool>
+class fixed_allocator;
+template <class Container, std::size_t N, class... Policies>
+class fixed_container;
 template <class T>
 class handle;
 class maintenance_thread;
@@ -30,6 +34,8 @@ template <class T, class... Policies>
 class object_pool;
 class observer;
 class observing_thread;
+template <class T, class... Policies>
+class own_pool_allocator;
 template <class... Policies>
 class pool_resource;
 class pool_snapshot;

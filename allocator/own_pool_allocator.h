@@ -28,6 +28,7 @@
 #include "tarn/policies/exhaustion.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/standard_library.h"
 #include "tarn/policies/size.h"
 
 namespace tarn {
@@ -100,12 +101,13 @@ class own_blocks<basic_pool<dynamic_size, Locking, Growth, Store, Others...>>
 
  public:
   using policies = policy_types<Locking, Growth, Store, Others...>;
-  static constexpr bool has_defaults = (std::is_default_constructible_v<Store> && ... && std::is_default_constructible_v<Others>);
+  static constexpr bool has_defaults =
+      (std::is_default_constructible_v<Store> && ... && std::is_default_constructible_v<Others>);
   static constexpr bool has_values = !(std::is_empty_v<Store> && ... && std::is_empty_v<Others>);
   static constexpr bool may_return_chunks = Locking::traits.may_return_chunks;
 
-  /// Returns new ones, which one allocator has; null if the store gives no memory. The values are policy objects, as for a pool,
-  /// or another of these.
+  /// Returns new ones, which one allocator has; null if the store gives no memory. The values are policy objects, as for a
+  /// pool, or another of these.
   /// Throws: what copies of the policies throw.
   template <class Values>
   static own_blocks* make(const Values& values) {
@@ -130,7 +132,8 @@ class own_blocks<basic_pool<dynamic_size, Locking, Growth, Store, Others...>>
   template <std::size_t Bytes, std::size_t Alignment>
   TARN_STEP void* allocate_node() {
     auto* const its = nodes_.find();
-    if (its != nullptr && its->bytes == Bytes) [[likely]] return detail::must_allocate(its->pool);
+    if (its != nullptr && its->bytes == Bytes) [[likely]]
+      return detail::must_allocate(its->pool);
     return allocate_first(Bytes, Alignment);
   }
   void* allocate_array(std::size_t bytes, std::size_t alignment) {
@@ -140,7 +143,8 @@ class own_blocks<basic_pool<dynamic_size, Locking, Growth, Store, Others...>>
   template <std::size_t Bytes, std::size_t Alignment>
   TARN_STEP void deallocate_node(void* block) noexcept {
     auto* const its = nodes_.find();  // since the first node
-    if (its->bytes == Bytes) [[likely]] return its->pool.deallocate(block);
+    if (its->bytes == Bytes) [[likely]]
+      return its->pool.deallocate(block);
     deallocate_array(block, Bytes, Alignment);
   }
   void deallocate_array(void* block, std::size_t bytes, std::size_t alignment) noexcept {
@@ -207,7 +211,8 @@ class own_blocks<basic_pool<dynamic_size, Locking, Growth, Store, Others...>>
   }
   template <class Made, class Late, class... Size>
   Made* made(Made* its, Late& late, std::size_t bytes = 0, const Size&... size) {
-    if (its != nullptr) [[likely]] return its;
+    if (its != nullptr) [[likely]]
+      return its;
     its = late.make(stores_, bytes, size..., store(detail::pointer_to(stores_), nullptr), kept_policy<Locking>::value(),
                     kept_policy<Growth>::value(), kept_policy<Others>::value()...);
     if constexpr (stores::tells_later) stores_.tell();
@@ -294,12 +299,12 @@ inline constexpr bool is_node = alignof(T) <= natural_alignment(sizeof(T));
 /// Takes memory from a pool that it shares with its copies, also those for other types, and with nobody else. The pool is made
 /// when the first object is allocated; its chunks go back to the store, in O(chunks), when the last copy is destroyed. Equal to
 /// its copies.
-/// The first size of which one object alone is allocated, as nodes are, has a pool of blocks of that size; arrays and objects of
-/// other sizes, or aligned to more than std::max_align_t, have a size_class_pool over the same store.
+/// The first size of which one object alone is allocated, as nodes are, has a pool of blocks of that size; arrays and objects
+/// of other sizes, or aligned to more than std::max_align_t, have a size_class_pool over the same store.
 /// A container that is copied gives the copy a pool of its own; one that is assigned to keeps its own; moving and swapping
 /// containers takes the pool along, in constant time. One that was moved from shares the pool until it is assigned to.
-/// \tparam Policies  as for pool<...>, without a size and without a bounded store; no_locking and lifo_reuse<> unless another is
-///                   named. What a locking policy allows several threads to do, they may do with containers that share a pool;
+/// \tparam Policies  as for pool<...>, without a size and without a bounded store; no_locking and lifo_reuse<> unless another
+///                   is named. What a locking policy allows several threads to do, they may do with containers that share a pool;
 ///                   copies may be made and destroyed by any thread, whatever it is
 template <class T, class... Policies>
 class own_pool_allocator {
@@ -327,7 +332,7 @@ class own_pool_allocator {
   constexpr explicit own_pool_allocator(const Given&... given)
       : shared_(made(detail::accept_values<typename shared::policies>(given...))) {}
 
-  /// Shares the pool, whether it was made or not. If nothing was allocated yet, takes some 200 bytes from the store, which all
+  /// Shares the pool, whether it was made or not. If nothing was allocated yet, takes some 100 bytes from the store, which all
   /// copies share. Ends the program if there are none: a copy of an allocator must not fail.
   own_pool_allocator(const own_pool_allocator& other) noexcept : shared_(other.share()) {}
   template <class U>
@@ -352,9 +357,11 @@ class own_pool_allocator {
   /// Throws: std::bad_array_new_length where there can't be so many, std::bad_alloc where the store gives no memory.
   [[nodiscard]] T* allocate(std::size_t count) {
     shared* its = now();
-    if (its == nullptr) [[unlikely]] its = first_use();
+    if (its == nullptr) [[unlikely]]
+      its = first_use();
     if constexpr (detail::is_node<T>)
-      if (count == 1) [[likely]] return static_cast<T*>(its->template allocate_node<sizeof(T), alignof(T)>());
+      if (count == 1) [[likely]]
+        return static_cast<T*>(its->template allocate_node<sizeof(T), alignof(T)>());
     return static_cast<T*>(its->allocate_array(detail::bytes_of<T>(count), alignof(T)));
   }
 #ifdef __cpp_lib_allocate_at_least
@@ -369,7 +376,8 @@ class own_pool_allocator {
   void deallocate(T* objects, std::size_t count) noexcept {
     if (count == 0 && objects == nullptr) return;
     if constexpr (detail::is_node<T>)
-      if (count == 1) [[likely]] return now()->template deallocate_node<sizeof(T), alignof(T)>(objects);
+      if (count == 1) [[likely]]
+        return now()->template deallocate_node<sizeof(T), alignof(T)>(objects);
     now()->deallocate_array(objects, count * sizeof(T), alignof(T));
   }
 
@@ -430,7 +438,8 @@ class own_pool_allocator {
   }
   shared* share() const noexcept {
     shared* its = seen();
-    if (its == nullptr) [[unlikely]] its = first_use();
+    if (its == nullptr) [[unlikely]]
+      its = first_use();
     its->join();
     return its;
   }
@@ -473,20 +482,19 @@ union husk {
 
 }  // namespace detail
 
-/// Empties a list, a map or a set (no hash table: libc++'s have two allocators) that has an own_pool_allocator without a visit to its elements: the pool gives all chunks back
-/// to the store, in O(chunks), and the container gets another pool. Iterators and references become invalid, end() too.
-/// It is clear() where somebody else has a copy of the allocator, such as a container that this one was moved from, or a node
-/// handle; and in libstdc++'s debug mode, whose containers know their iterators.
+/// Empties a list, a map or a set (no hash table: libc++'s have two allocators) that has an own_pool_allocator without a visit
+/// to its elements: the pool gives all chunks back to the store, in O(chunks), and the container gets another pool. Iterators
+/// and references become invalid, end() too. It is clear() where somebody else has a copy of the allocator, such as a container
+/// that this one was moved from, or a node handle; and where containers know their iterators, as in libstdc++'s debug mode.
 /// Throws: as the container's constructor and select_on_container_copy_construction(); nothing has changed then.
 template <class Container>
 void clear_at_once(Container& container) {
   constexpr bool of_nodes = detail::is_of_nodes<Container>;
   constexpr bool leaves_nothing = detail::leaves_nothing<Container>();
   [[maybe_unused]] detail::clearing_complaint<of_nodes, leaves_nothing> complaint;
-#ifdef _GLIBCXX_DEBUG
-  container.clear();
-#else
-  if constexpr (of_nodes && leaves_nothing) {
+  if constexpr (detail::containers_know_iterators) {
+    container.clear();
+  } else if constexpr (of_nodes && leaves_nothing) {
     auto its = container.get_allocator();
     const auto next = its.select_on_container_copy_construction();
     detail::husk<Container> old(container, next);
@@ -496,7 +504,6 @@ void clear_at_once(Container& container) {
     its.now()->release();
     its.now()->leave(held_by_one);
   }
-#endif
 }
 
 }  // namespace tarn

@@ -269,9 +269,7 @@ void all_containers_go_every_way(const A& a, const A& b, called_from = {}) {
   go_every_way<unordered_multiset_of<A>>(a, b);
 }
 
-BOOST_AUTO_TEST_CASE(containers_go_every_way) {
-  all_containers_go_every_way(own<char>(), own<char>());
-}
+BOOST_AUTO_TEST_CASE(containers_go_every_way) { all_containers_go_every_way(own<char>(), own<char>()); }
 
 template <class... Policies>
 void go_every_way_over_a_resource(called_from = {}) {
@@ -426,8 +424,8 @@ void fail_each_call(called_from = {}) {
     {
       std::unique_ptr<C> c;
       memory.fail(k, failing::once);
-      const bool refused = throws_bad_alloc(
-          [&] { c = std::make_unique<C>(typename C::allocator_type(resource_store(&memory))); });
+      const bool refused =
+          throws_bad_alloc([&] { c = std::make_unique<C>(typename C::allocator_type(resource_store(&memory))); });
       CHECK(refused == (c == nullptr));
       if (refused) c = std::make_unique<C>(typename C::allocator_type(resource_store(&memory)));
       long in = 0, failed = 0;
