@@ -28,7 +28,7 @@
 #include "tarn/policies/exhaustion.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
-#include "tarn/policies/platform/standard_library.h"
+#include "tarn/policies/platform/standard_allocator.h"
 #include "tarn/policies/size.h"
 
 namespace tarn {
@@ -304,8 +304,8 @@ inline constexpr bool is_node = alignof(T) <= natural_alignment(sizeof(T));
 /// A container that is copied gives the copy a pool of its own; one that is assigned to keeps its own; moving and swapping
 /// containers takes the pool along, in constant time. One that was moved from shares the pool until it is assigned to.
 /// \tparam Policies  as for pool<...>, without a size and without a bounded store; no_locking and lifo_reuse<> unless another
-///                   is named. What a locking policy allows several threads to do, they may do with containers that share a pool;
-///                   copies may be made and destroyed by any thread, whatever it is
+///                   is named. What a locking policy allows several threads to do, they may do with containers that share a
+///                   pool; copies may be made and destroyed by any thread, whatever it is
 template <class T, class... Policies>
 class own_pool_allocator {
   using shared = detail::own_blocks_of<Policies...>;

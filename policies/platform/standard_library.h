@@ -30,13 +30,6 @@
 
 namespace tarn::detail {
 
-/// A container has a list of its iterators: in libstdc++'s debug mode, and in MSVC's debug builds.
-#if defined(_GLIBCXX_DEBUG) || (defined(_MSC_VER) && defined(_DEBUG))
-inline constexpr bool containers_know_iterators = true;
-#else
-inline constexpr bool containers_know_iterators = false;
-#endif
-
 /// Throws: std::invalid_argument. A build without exceptions aborts.
 [[noreturn]] TARN_COLD inline void throw_invalid_argument([[maybe_unused]] const char* why) {
 #if !TARN_EXCEPTIONS
