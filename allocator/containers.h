@@ -1,6 +1,7 @@
 // The standard's containers, strings and string streams with tarn's allocator: the same names, in namespace tarn.
 //
 //   tarn::map<tarn::string, int> count;
+//   tarn::fixed_map<int, double, 20> table;      at most 20 elements, all in the object
 //
 // Each is an alias. You can still choose comparators, hashers and the underlying containers of adaptors; the allocator is the
 // last argument: tarn::list<int, tarn::stl_allocator<int, tarn::no_locking>>.
@@ -25,6 +26,7 @@
 #include <utility>
 #include <vector>
 
+#include "tarn/allocator/fixed_container.h"
 #include "tarn/allocator/stl_allocator.h"
 
 namespace tarn {
@@ -66,6 +68,22 @@ template <class Key, class Hash = std::hash<Key>, class Equal = std::equal_to<Ke
 using unordered_set = std::unordered_set<Key, Hash, Equal, Allocator>;
 template <class Key, class Hash = std::hash<Key>, class Equal = std::equal_to<Key>, class Allocator = stl_allocator<Key>>
 using unordered_multiset = std::unordered_multiset<Key, Hash, Equal, Allocator>;
+
+// ---- at most N elements, whose nodes lie in the container ------------------------------------------------------------------
+
+/// Lists, maps and sets of at most N elements, without a heap: fixed_container. \tparam Policies  as for fixed_container
+template <class T, std::size_t N, class... Policies>
+using fixed_list = fixed_container<std::list<T>, N, Policies...>;
+template <class T, std::size_t N, class... Policies>
+using fixed_forward_list = fixed_container<std::forward_list<T>, N, Policies...>;
+template <class Key, class T, std::size_t N, class Compare = std::less<Key>, class... Policies>
+using fixed_map = fixed_container<std::map<Key, T, Compare>, N, Policies...>;
+template <class Key, class T, std::size_t N, class Compare = std::less<Key>, class... Policies>
+using fixed_multimap = fixed_container<std::multimap<Key, T, Compare>, N, Policies...>;
+template <class Key, std::size_t N, class Compare = std::less<Key>, class... Policies>
+using fixed_set = fixed_container<std::set<Key, Compare>, N, Policies...>;
+template <class Key, std::size_t N, class Compare = std::less<Key>, class... Policies>
+using fixed_multiset = fixed_container<std::multiset<Key, Compare>, N, Policies...>;
 
 // ---- adaptors -----------------------------------------------------------------------------------------------------------
 

@@ -36,6 +36,10 @@ template <class Inner>
 class counted;
 template <class First, class Second>
 class fall_back;
+template <class T, class Pool>
+class fixed_allocator;
+template <class Container, std::size_t N, class... Policies>
+class fixed_container;
 template <class T>
 class handle;
 class heap_block;
@@ -48,6 +52,8 @@ template <class T, class... Policies>
 class object_pool;
 class observer;
 class observing_thread;
+template <class T, class... Policies>
+class own_pool_allocator;
 template <class... Policies>
 class pool_resource;
 class pool_snapshot;

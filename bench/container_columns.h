@@ -13,6 +13,7 @@
 #include <boost/pool/pool_alloc.hpp>
 
 #include "tarn/allocator/memory_resource.h"
+#include "tarn/allocator/own_pool_allocator.h"
 #include "tarn/allocator/stl_allocator.h"
 #include "tarn/bench/reference_allocator.h"
 
@@ -121,6 +122,19 @@ struct stl_unlocked : stl_column<tarn::no_locking> {
 };
 struct stl_batch : stl_column<tarn::no_locking, tarn::batch_reuse<>> {
   static constexpr const char* name = "tarn_stl_batch";
+};
+
+/// Each container has a pool of its own, which ends with it: no run finds what the one before gave back.
+struct own_column {
+  static constexpr const char* name = "tarn_own_pool";
+  template <class T>
+  using allocator = tarn::own_pool_allocator<T>;
+  template <class T>
+  allocator<T> get() noexcept {
+    return {};
+  }
+  template <class T>
+  static void forget() {}
 };
 
 }  // namespace tarn_bench

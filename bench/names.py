@@ -268,6 +268,7 @@ COLUMNS = {
     "tarn_stl": "stl_allocator",
     "tarn_stl_unlocked": "stl no_locking",
     "tarn_stl_batch": "stl batch",
+    "tarn_own_pool": "own_pool_allocator",
     "tarn_macro": "macro",
     "tarn_macro_pool": "its pool",
     "tarn_macro_unlocked": "macro no_locking",

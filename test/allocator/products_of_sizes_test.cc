@@ -1,12 +1,14 @@
-// Products of many sizes with every policy that they take: size_class_pool, pool_resource, and xallocator, whose blocks are
-// freed by address alone.
+// Products of many sizes with every policy that they take: size_class_pool, pool_resource, own_pool_allocator, and xallocator,
+// whose blocks are freed by address alone.
 #include "tarn/test/support/tried_product.h"
 
 #include <cstddef>
 #include <cstring>
+#include <memory>
 #include <memory_resource>
 
 #include "tarn/allocator/memory_resource.h"
+#include "tarn/allocator/own_pool_allocator.h"
 #include "tarn/allocator/size_class_pool.h"
 #include "tarn/allocator/xmalloc.h"
 
@@ -76,6 +78,34 @@ class tried_resource final : public tried_product {
   opened resource_;
 };
 
+/// Nodes, arrays of them, and single bytes, by copies of one allocator.
+template <class... Ps>
+class tried_owned final : public tried_product {
+  struct node {
+    std::byte content[72];
+  };
+  using allocator = own_pool_allocator<node, typename in_granules<Ps>::type...>;
+  using of_bytes = typename std::allocator_traits<allocator>::template rebind_alloc<std::byte>;
+
+ public:
+  static constexpr bool ends = test::ends<Ps...>;
+  explicit tried_owned(grounds& where) : own_(made_in<allocator, Ps...>(where)) {}
+  piece take(std::size_t n) override {
+    if (n % 5 == 0) return {or_null([&] { return of_bytes(own_).allocate(n % 2 + 1); }), n % 2 + 1};
+    const std::size_t nodes = n % 4 == 0 ? n % 60 + 2 : 1;
+    return {reinterpret_cast<std::byte*>(or_null([&] { return own_.allocate(nodes); })), nodes * sizeof(node)};
+  }
+  void give(piece p) override {
+    if (p.bytes < sizeof(node)) return of_bytes(own_).deallocate(p.start, p.bytes);
+    own_.deallocate(reinterpret_cast<node*>(p.start), p.bytes / sizeof(node));
+  }
+  void give_null() override { own_.deallocate(nullptr, 0); }
+  void trim() override { trim_if_possible(own_); }
+
+ private:
+  allocator own_;
+};
+
 template <class... Ps>
 struct tag;
 
@@ -110,6 +140,7 @@ class tried_mallocs final : public tried_product {
 #include "tarn/test/support/tried_rows.inc"
 
 BOOST_AUTO_TEST_CASE(size_class_pool_takes_every_policy) { try_all(rows, "sizes", 1000); }
+BOOST_AUTO_TEST_CASE(own_pool_allocator_takes_every_policy) { try_all(rows, "owned", 1000); }
 BOOST_AUTO_TEST_CASE(pool_resource_takes_every_policy) { try_all(rows, "resource", 1000); }
 BOOST_AUTO_TEST_CASE(xallocator_takes_every_policy) { try_all(rows, "mallocs", 1000); }
 

@@ -46,6 +46,10 @@ constexpr bool has_classes(asked a, bool for_malloc) {
   return a.is_pool();
 }
 constexpr bool is_sizes(const asked& a) { return has_classes(a, false); }
+/// A pool of one size and one of many, over one store.
+constexpr bool is_owned(const asked& a) {
+  return a.is_pool() && !a.c.store.bounded && !a.c.exhaustion.store_is_bounded && is_sizes(a);
+}
 constexpr bool is_resource(const asked& a) {
   asked with_end = a;
   with_end.c.growth.max_chunks = 1;  // its upstream refuses
@@ -69,6 +73,7 @@ inline constexpr std::tuple products{
     product_kind<static_size<64>>{"classwide", "static_pool memory_pool_macros shared_pool", is_static},
     product_kind<static_size<64>>{"nodes", "stl_allocator containers", is_of_containers},
     product_kind<dynamic_size>{"sizes", "size_class_pool", is_sizes},
+    product_kind<dynamic_size>{"owned", "own_pool_allocator", is_owned},
     product_kind<dynamic_size, geometric_growth<>, resource_store>{"resource", "memory_resource", is_resource},
     product_kind<dynamic_size>{"mallocs", "xmalloc", is_malloc},
 };
@@ -100,6 +105,10 @@ inline constexpr refusal refusals[] = {
     // Blocks of a class lie in granules that the product's one store shares out.
     {"nodes", "return_empty_pages<25, 0>", "r15_pages_of_many_sizes"},
     {"sizes", "return_empty_pages<25, 0>", "r15_pages_of_many_sizes"},
+    {"owned", "return_empty_pages<25, 0>", "r15_pages_of_many_sizes"},
+    {"owned", "buffer_store", "q1_array"},
+    {"owned", "static_array_store<3000>", "q1_array"},
+    {"owned", "fall_back_to<static_array_store<500>>", "q1_array_to_fall_back_to"},
     {"resource", "return_empty_pages<25, 0>", "r15_pages_of_many_sizes"},
     {"mallocs", "return_empty_pages<25, 0>", "r15_pages_of_many_sizes"},
     {"recycled", "deferred_checking", "r14_deferred_checking_of_idle_objects"},
@@ -108,7 +117,8 @@ inline constexpr refusal refusals[] = {
 };
 
 /// Headers of allocator/ that are none: pools themselves, names of compositions, declarations.
-inline constexpr const char* no_products = "pool block_reservation maintenance_thread observe observing_thread presets fwd";
+inline constexpr const char* no_products = "pool block_reservation maintenance_thread observe observing_thread presets fwd "
+                                           "fixed_container";
 
 }  // namespace tarn::test
 

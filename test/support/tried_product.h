@@ -112,6 +112,8 @@ using tried_nodes = elsewhere;
 template <class...>
 using tried_sizes = elsewhere;
 template <class...>
+using tried_owned = elsewhere;
+template <class...>
 using tried_resource = elsewhere;
 template <class...>
 using tried_mallocs = elsewhere;
