@@ -287,7 +287,7 @@ class object_pool {
   /// for_each().
   template <int = 0>
   [[nodiscard]] iterator begin() noexcept {
-    if constexpr (has_iterators) return iterator::first(state());
+    if constexpr (has_iterators) return iterator::behind(state(), nullptr);
     else return iterators::refuse();
   }
   [[nodiscard]] static constexpr iterator end() noexcept { return {}; }
@@ -297,6 +297,7 @@ class object_pool {
     if constexpr (has_iterators) {
       T* const object = std::addressof(*which);
       destroy(object);
+      if constexpr (!iterators::traits::retention::traits.returns_chunks) return ++which;
       return iterator::behind(state(), const_cast<const std::remove_cv_t<T>*>(object));
     } else {
       return iterators::refuse();
