@@ -286,8 +286,8 @@ class object_pool {
   /// object lives, whatever is constructed or destroyed besides. O(chunks + blocks / 64) from the first to the last, as
   /// for_each().
   template <int = 0>
-  [[nodiscard]] iterator begin() noexcept {
-    if constexpr (has_iterators) return iterator::behind(state(), nullptr);
+  [[nodiscard]] TARN_STEP iterator begin() noexcept {
+    if constexpr (has_iterators) return iterator::first(state());
     else return iterators::refuse();
   }
   [[nodiscard]] static constexpr iterator end() noexcept { return {}; }

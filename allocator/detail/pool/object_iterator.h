@@ -34,7 +34,7 @@ class object_iterator {
 
   T& operator*() const noexcept { return *object_; }
   T* operator->() const noexcept { return object_; }
-  object_iterator& operator++() noexcept {
+  TARN_STEP object_iterator& operator++() noexcept {
     detail::settle_list(*s_);
     return go_on(words(*s_, *chunk_));
   }
@@ -47,6 +47,11 @@ class object_iterator {
 
   // ---- for the pool --------------------------------------------------------------------------------------------------------
 
+  TARN_STEP static object_iterator first(State& s) noexcept {
+    detail::settle_list(s);
+    object_iterator its(s);
+    return its.go_to(next(s, s.chunks.after(nullptr), 0));
+  }
   /// The object that has `before` others in front of it. Changes nothing. Precondition: settled.
   static object_iterator nth(State& s, std::size_t before) noexcept {
     object_iterator its(s);
@@ -61,7 +66,7 @@ class object_iterator {
     its.chunk_ = c;
     return its.at(of, w, live);
   }
-  /// The first object behind an address at which one was, whose chunk may have gone; or behind null.
+  /// The first object behind an address at which one was. Its chunk may have gone.
   static object_iterator behind(State& s, const void* block) noexcept {
     detail::settle_list(s);
     object_iterator its(s);
@@ -75,26 +80,27 @@ class object_iterator {
 
  private:
   struct place {
-    chunk* c;
-    std::size_t w;
+    chunk* c = nullptr;
+    std::size_t w = 0;
   };
+  static constexpr std::size_t ahead = 8;  // words from the one that is visited to the one whose objects are prefetched
 
   explicit object_iterator(State& s) noexcept : s_(pointer_to(s)) {}
 
-  object_iterator& at(const words& of, std::size_t w, word live) noexcept {
+  TARN_STEP object_iterator& at(const words& of, std::size_t w, word live) noexcept {
     word_ = w;
     bit_ = words::lowest(live);
     object_ = std::launder(reinterpret_cast<T*>(of.block(word_, bit_)));
     return *this;
   }
   /// To the next object behind the bit.
-  object_iterator& go_on(const words& of) noexcept {
+  TARN_STEP object_iterator& go_on(const words& of) noexcept {
     const word rest = of.live(word_) & words::behind(bit_);
     if (rest != 0) [[likely]]
       return at(of, word_, rest);
     return go_to(next(*s_, chunk_, word_ + 1));
   }
-  object_iterator& go_to(place of) noexcept {
+  TARN_STEP object_iterator& go_to(place of) noexcept {
     chunk_ = of.c;
     object_ = nullptr;
     if (of.c == nullptr) return *this;
@@ -105,12 +111,13 @@ class object_iterator {
   TARN_NOINLINE static place next(State& s, chunk* c, std::size_t w) noexcept {
     for (; c != nullptr; c = s.chunks.after(c->first), w = 0) {
       const words of(s, *c);
-      const std::size_t n = of.number();
-      while (w < n && of.live(w) == 0) ++w;
-      if (w + 1 < n && !of.is_dense()) of.prefetch(w + 1);
-      if (w < n) break;
+      const bool sparse = !of.is_dense();
+      for (const std::size_t n = of.number(); w < n; ++w) {
+        if (sparse && w + ahead < n) of.prefetch(w + ahead);
+        if (of.live(w) != 0) return {c, w};
+      }
     }
-    return {c, w};
+    return {};
   }
 
   T* object_ = nullptr;
