@@ -287,7 +287,7 @@ class object_pool {
   /// its object exists, whatever else is constructed or destroyed. O(chunks + blocks / 64) from the first to the last, as
   /// for_each().
   template <int = 0>
-  [[nodiscard]] iterator begin() noexcept {
+  [[nodiscard]] TARN_STEP iterator begin() noexcept {
     if constexpr (has_iterators) return iterator::first(state());
     else return iterators::refuse();
   }
@@ -298,6 +298,7 @@ class object_pool {
     if constexpr (has_iterators) {
       T* const object = std::addressof(*which);
       destroy(object);
+      if constexpr (!iterators::traits::retention::traits.returns_chunks) return ++which;
       return iterator::behind(state(), const_cast<const std::remove_cv_t<T>*>(object));
     } else {
       return iterators::refuse();

@@ -32,7 +32,8 @@ struct store_traits {
   bool rounds_up = false;          // rounded_up(bytes, alignment): the bytes that acquire() would give, if it gives any
   bool has_best_size = false;      // best_size(bytes, alignment), static: a nearby size that the store serves best
   std::size_t cheap_alignment = 0;  // if not 0: small regions with a higher alignment are slow. For blocks that need more, up
-                                    // to a cache line, a pool requests this, and aligns the first itself
+                                    // to a cache line, a pool requests this, and aligns the first itself. Regions of more than
+                                    // 64 KiB are requested with at least a cache line's alignment
   bool tells_later = false;        // tell(): called after acquire() was, at the end of the pool's operation, with nothing held
 
   /// Returns the traits of a store over this one. They are the same, except that each region goes through that store, by

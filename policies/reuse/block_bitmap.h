@@ -384,8 +384,8 @@ class block_places {
  public:
   using chunk = typename Chunks::chunk;
   struct place {
-    chunk* c = nullptr;
-    std::size_t slot = 0;
+    chunk* c;
+    std::size_t slot;
 
     std::size_t word_of_slot() const noexcept { return slot / block_bitmap<>::word_blocks; }
     std::uint64_t bit_of_slot() const noexcept { return std::uint64_t{1} << slot % block_bitmap<>::word_blocks; }

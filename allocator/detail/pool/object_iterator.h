@@ -34,7 +34,7 @@ class object_iterator {
 
   T& operator*() const noexcept { return *object_; }
   T* operator->() const noexcept { return object_; }
-  object_iterator& operator++() noexcept {
+  TARN_STEP object_iterator& operator++() noexcept {
     detail::settle_list(*s_);
     return go_on(words(*s_, *chunk_));
   }
@@ -47,34 +47,31 @@ class object_iterator {
 
   // ---- for the pool --------------------------------------------------------------------------------------------------------
 
-  static object_iterator first(State& s) noexcept {
-    detail::settle(s);
+  TARN_STEP static object_iterator first(State& s) noexcept {
+    detail::settle_list(s);
     object_iterator its(s);
-    its.go_to_chunk(s.chunks.after(nullptr));
-    return its;
+    return its.go_to(next(s, s.chunks.after(nullptr), 0));
   }
   /// The object that has `before` others in front of it. Changes nothing. Precondition: settled.
   static object_iterator nth(State& s, std::size_t before) noexcept {
     object_iterator its(s);
     chunk* c = s.chunks.after(nullptr);
     for (; c != nullptr && detail::in_use_in(*c) <= before; c = s.chunks.after(c->first)) before -= detail::in_use_in(*c);
-    its.go_to_chunk(c);
     if (c == nullptr) return its;
     const words of(s, *c);
-    word live = of.live(its.word_ = 0);
-    for (std::size_t n; (n = static_cast<std::size_t>(std::popcount(live))) <= before; live = of.live(++its.word_)) before -= n;
+    std::size_t w = 0;
+    word live = of.live(w);
+    for (std::size_t n; (n = static_cast<std::size_t>(std::popcount(live))) <= before; live = of.live(++w)) before -= n;
     for (; before != 0; --before) live &= live - 1;
-    return its.at(of, words::lowest(live));
+    its.chunk_ = c;
+    return its.at(of, w, live);
   }
   /// The first object behind an address at which one was. Its chunk may have gone.
   static object_iterator behind(State& s, const void* block) noexcept {
     detail::settle_list(s);
     object_iterator its(s);
     its.chunk_ = s.chunks.find(block);
-    if (its.chunk_ == nullptr) {
-      its.go_to_chunk(s.chunks.after(block));
-      return its;
-    }
+    if (its.chunk_ == nullptr) return its.go_to(next(s, s.chunks.after(block), 0));
     const std::size_t slot = s.chunks.slot_of(*its.chunk_, block);
     its.word_ = slot / words::bits;
     its.bit_ = slot % words::bits;
@@ -82,38 +79,45 @@ class object_iterator {
   }
 
  private:
+  struct place {
+    chunk* c = nullptr;
+    std::size_t w = 0;
+  };
+  static constexpr std::size_t ahead = 8;  // words from the one that is visited to the one whose objects are prefetched
+
   explicit object_iterator(State& s) noexcept : s_(pointer_to(s)) {}
 
-  object_iterator& at(const words& of, std::size_t bit) noexcept {
-    bit_ = bit;
-    object_ = std::launder(reinterpret_cast<T*>(of.block(word_, bit)));
+  TARN_STEP object_iterator& at(const words& of, std::size_t w, word live) noexcept {
+    word_ = w;
+    bit_ = words::lowest(live);
+    object_ = std::launder(reinterpret_cast<T*>(of.block(word_, bit_)));
     return *this;
   }
   /// To the next object behind the bit.
-  object_iterator& go_on(const words& of) noexcept {
+  TARN_STEP object_iterator& go_on(const words& of) noexcept {
     const word rest = of.live(word_) & words::behind(bit_);
     if (rest != 0) [[likely]]
-      return at(of, words::lowest(rest));
-    return find(of, word_ + 1);
+      return at(of, word_, rest);
+    return go_to(next(*s_, chunk_, word_ + 1));
   }
-  TARN_NOINLINE object_iterator& find(const words& of, std::size_t w) noexcept {
-    for (const std::size_t n = of.number(); w < n; ++w) {
-      const word live = of.live(w);
-      if (live == 0) continue;
-      if (!dense_ && w + 1 < n) of.prefetch(w + 1);
-      word_ = w;
-      return at(of, words::lowest(live));
-    }
-    go_to_chunk(s_->chunks.after(chunk_->first));
-    return *this;
-  }
-  void go_to_chunk(chunk* next) noexcept {
+  TARN_STEP object_iterator& go_to(place of) noexcept {
+    chunk_ = of.c;
     object_ = nullptr;
-    if (next == nullptr) return;
-    chunk_ = next;
-    const words of(*s_, *next);
-    dense_ = of.is_dense();
-    find(of, 0);
+    if (of.c == nullptr) return *this;
+    const words its(*s_, *of.c);
+    return at(its, of.w, its.live(of.w));
+  }
+  /// The first word with an object, from word `w` of a chunk on. No member, so that an iterator can lie in registers.
+  TARN_NOINLINE static place next(State& s, chunk* c, std::size_t w) noexcept {
+    for (; c != nullptr; c = s.chunks.after(c->first), w = 0) {
+      const words of(s, *c);
+      const bool sparse = !of.is_dense();
+      for (const std::size_t n = of.number(); w < n; ++w) {
+        if (sparse && w + ahead < n) of.prefetch(w + ahead);
+        if (of.live(w) != 0) return {c, w};
+      }
+    }
+    return {};
   }
 
   T* object_ = nullptr;
@@ -121,7 +125,6 @@ class object_iterator {
   chunk* chunk_ = nullptr;
   std::size_t word_ = 0;
   std::size_t bit_ = 0;
-  bool dense_ = true;
 };
 
 /// From one iterator to another.

@@ -373,8 +373,8 @@ void check_first_block() {
       const auto [low, high] = std::minmax_element(blocks.begin(), blocks.end());
       const std::byte* const first = *low - g.offset();
       const auto* const start = static_cast<std::byte*>(skewed_heap::region.start);
-      const bool is_cheap = wanted <= 64 && skewed_heap::region.bytes <= 8192;
-      BOOST_TEST(skewed_heap::asked == (is_cheap ? std::min<std::size_t>(wanted, 16) : wanted));
+      const bool is_cheap = wanted <= 64 && skewed_heap::region.bytes <= 64 * 1024;
+      BOOST_TEST(skewed_heap::asked == (is_cheap ? std::min<std::size_t>(wanted, 16) : std::max<std::size_t>(wanted, 64)));
       BOOST_TEST(address_of(first) % wanted == 0);
       BOOST_TEST(first >= start + traits::layout::record_bytes());
       BOOST_TEST(first + g.extent(10) <= start + skewed_heap::region.bytes);
@@ -387,6 +387,17 @@ BOOST_AUTO_TEST_CASE(align_their_first_block_themselves_where_the_heap_would_do_
   check_first_block<tarn::lifo_reuse<>, tarn::fixed_growth<10, 10>>();
   check_first_block<tarn::batch_reuse<>, tarn::no_growth<10>>();
   check_first_block<tarn::lifo_reuse<>, tarn::fixed_growth<10, 10>, tarn::hardened>();
+}
+template <std::size_t Blocks>
+std::size_t alignment_asked() {
+  skewed_heap::skew = 0;
+  tarn::pool<tarn::static_size<48>, tarn::fixed_growth<Blocks>, skewed_heap> pool;
+  pool.deallocate(pool.allocate());
+  return skewed_heap::asked;
+}
+BOOST_AUTO_TEST_CASE(that_are_large_are_requested_at_cache_lines_so_that_glibc_keeps_them) {
+  BOOST_TEST(alignment_asked<1000>() == 16u);
+  BOOST_TEST(alignment_asked<2000>() == 64u);
 }
 BOOST_AUTO_TEST_CASE(that_are_all_blocks_hold_as_many_as_fit) {
   using buffer = traits_of<tarn::lifo_reuse<>, tarn::no_growth<>, tarn::buffer_store>;
