@@ -374,6 +374,35 @@ BOOST_AUTO_TEST_CASE(a_client_for_whom_there_is_no_place_is_nothing_to_do) {
   CHECK(another.there()->starts_with("json"));
 }
 
+/// Without its standard input as long as this lives: the next descriptor is 0.
+struct no_input {
+  no_input() { ::close(0); }
+  ~no_input() {
+    if (before >= 0) ::dup2(before, 0), ::close(before);
+  }
+  no_input(const no_input&) = delete;
+  no_input& operator=(const no_input&) = delete;
+
+  const int before = ::fcntl(0, F_DUPFD_CLOEXEC, 3);
+};
+
+BOOST_AUTO_TEST_CASE(a_client_may_have_descriptor_0) {
+  const folder its;
+  turned by(its.socket);
+  CHECK(by.serve() == 0u);  // what it keeps in reserve has another
+  client asks(its.socket), silent(its.socket);
+  const no_input none;
+  asks.say("help\n");
+  CHECK(by.serve() == 1u);
+  CHECK(asks.there()->starts_with("json"));
+  by.now += patience;
+  CHECK(by.serve() == 0u);
+  CHECK(is_readable(by.clients->descriptor(), hang));  // a nanosecond to the other's deadline
+  by.now += 1;
+  CHECK(by.serve() == 0u);
+  CHECK(silent.is_ended());
+}
+
 /// Pools whose description is longer than what a system keeps for a client.
 struct much_to_tell {
   std::vector<std::unique_ptr<pool<static_size<64>, mutex_locking<>, named<"one of many with a rather long name">>>> pools;

@@ -221,6 +221,24 @@ BOOST_AUTO_TEST_CASE(freed_memory_goes_back) {
 #endif
 }
 
+BOOST_AUTO_TEST_CASE(freed_memory_goes_back_unasked) {
+#if defined(__GLIBC__)
+  malloc_trim(0);
+  void* const block = std::malloc(64 << 20);
+  std::memset(block, 1, 64 << 20);
+  std::free(unknown(block));
+  CHECK(mallinfo2().keepcost <= 16 << 20);
+#endif
+}
+
+BOOST_AUTO_TEST_CASE(a_block_as_large_as_its_alignment_is_no_larger) {
+  for (std::size_t bytes = 16; bytes <= 32'768; bytes *= 2) {
+    void* const block = aligned_alloc(bytes, bytes);
+    CHECK(malloc_usable_size(block) == bytes);
+    std::free(block);
+  }
+}
+
 // ---- blocks with stamps, threads and forks ----------------------------------------------------------------------------------
 
 struct box {

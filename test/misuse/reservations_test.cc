@@ -145,5 +145,19 @@ BOOST_AUTO_TEST_CASE(a_thread_that_is_not_the_owner) {
   p.release();
 }
 
+BOOST_AUTO_TEST_CASE(the_first_thread_owns_a_group_whichever_it_is) {
+  recorder seen;
+  struct crew;
+  struct others;
+  pool<block, checked, grouped_locking<crew>> first;
+  first.deallocate(first.allocate());
+  std::thread([] {
+    pool<block, checked, grouped_locking<others>> p;
+    CHECK(p.try_allocate() != nullptr);
+    p.release();
+  }).join();
+  CHECK(kinds(seen).empty());
+}
+
 }  // namespace
 }  // namespace tarn::test

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tarn/allocator/detail/core/chunk.h"
+#include "tarn/allocator/object_pool.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/policies/store/resource_store.h"
 #include "tarn/test/policies/checking/recording.h"
@@ -196,6 +197,24 @@ BOOST_AUTO_TEST_CASE(a_region_given_twice_within_one_reserve_is_found) {
   BOOST_REQUIRE(told.size() == 1u);
   BOOST_TEST((told[0].kind == misuse_kind::broken_store));
   BOOST_TEST(pool.capacity() >= 64u);
+}
+
+// After a walk the free blocks are bits. The list that is made anew holds them all: no bit may be left.
+BOOST_AUTO_TEST_CASE(a_list_that_is_mended_after_a_walk_holds_each_block_once) {
+  const recording here;
+  struct object {
+    std::uint64_t words[4];
+  };
+  object_pool<object, hardened, lifo_reuse<>> pool;
+  std::vector<object*> objects;
+  for (int i = 0; i != 100; ++i) objects.push_back(pool.construct());
+  for (std::size_t i = 0; i != 50; ++i) pool.destroy(objects[i]);
+  pool.for_each([](object&) {});
+  for (std::size_t i = 50; i != 60; ++i) pool.destroy(objects[i]);
+  for (std::size_t i = 50; i != 60; ++i) std::memset(static_cast<void*>(objects[i]), 0x5A, sizeof(object));
+  std::set<object*> in_use(objects.begin() + 60, objects.end());
+  for (int i = 0; i != 200; ++i) BOOST_TEST(in_use.insert(pool.construct()).second);
+  BOOST_TEST(told.size() == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(links_that_are_overwritten_again_and_again_end_each_call) {
