@@ -117,7 +117,12 @@ TARN_AT_UNLOAD static void note_end_of_library() noexcept {
 template <template <class> class Atomic>
 class number_holders {
  public:
-  void note(unsigned id) noexcept { marks_of_[id].store(marks_.next(), memory_order_relaxed); }
+  void note(unsigned id) noexcept {
+    marks_of_[id].store(marks_.next(), memory_order_relaxed);
+    unsigned end = end_.load(memory_order_relaxed);
+    while (end <= id && !end_.compare_exchange_weak(end, id + 1, memory_order_relaxed)) {
+    }
+  }
   /// Called before the number is given back.
   void forget(unsigned id) noexcept { marks_of_[id].store(0, memory_order_relaxed); }
   /// In the child of a fork.
@@ -131,8 +136,9 @@ class number_holders {
   /// step. \param numbers  the most to check
   template <class Ids>
   TARN_COLD void look(Ids& ids, unsigned numbers) noexcept {
-    for (unsigned seen = platform::system::knows_threads ? 0 : count; seen != count && numbers != 0; ++seen) {
-      const unsigned id = next_.fetch_add(1, memory_order_relaxed) % count;
+    const unsigned end = platform::system::knows_threads ? end_.load(memory_order_relaxed) : 0;
+    for (unsigned seen = 0; seen != end && numbers != 0; ++seen) {
+      const unsigned id = next_.fetch_add(1, memory_order_relaxed) % end;
       thread_marks::mark whose = marks_of_[id].load(memory_order_relaxed);
       if (whose == 0) continue;
       --numbers;
@@ -144,6 +150,7 @@ class number_holders {
   static constexpr unsigned count = thread_ids<Atomic>::count;
 
   Atomic<thread_marks::mark> marks_of_[count] = {};
+  Atomic<unsigned> end_ = 0;  // above each number that was ever taken: few, where the lowest are taken first
   Atomic<unsigned> next_ = 0;
   thread_marks marks_;
 };

@@ -37,7 +37,7 @@ constexpr bool keeps_magazines = std::is_base_of_v<tarn::pmr::synchronized_pool_
 constexpr std::size_t huge = static_cast<std::size_t>(-1);
 constexpr std::size_t record_bytes =
     512;  // more than what the library keeps beside the blocks of a chunk, or beside a large block
-constexpr std::size_t pool_bytes = 4096;  // more than a pool itself takes
+constexpr std::size_t pool_bytes = 6 * 1024;  // more than a pool itself takes, and its first magazines
 
 std::pmr::pool_options options(std::size_t blocks, std::size_t bytes) {
   std::pmr::pool_options o;

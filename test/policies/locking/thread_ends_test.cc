@@ -13,6 +13,8 @@
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/size_class_pool.h"
 #include "tarn/allocator/static_pool.h"
+#include "tarn/policies/locking/thread_ids.h"
+#include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/system.h"
 #include "tarn/policies/statistics/trace_ring.h"
 
@@ -187,6 +189,38 @@ BOOST_AUTO_TEST_CASE(a_ring_of_a_thread_that_is_gone_is_taken_again) {
   for (int i = 0; i != 100; ++i) rings::on_event(trace_event{});
   BOOST_TEST(rings::lost() < 100u);
   pthread_key_delete(key);
+}
+
+
+/// Counts the steps of a look.
+template <class T>
+struct counted : detail::atomic_word<T> {
+  using detail::atomic_word<T>::atomic_word;
+  T fetch_add(T more, detail::memory_order order) noexcept {
+    ++steps;
+    return detail::atomic_word<T>::fetch_add(more, order);
+  }
+  static inline unsigned steps = 0;
+};
+struct no_ids {
+  static void give_back(unsigned) noexcept { BOOST_ERROR("this thread is gone"); }
+};
+BOOST_AUTO_TEST_CASE(only_numbers_that_were_taken_are_looked_at) {
+  detail::number_holders<counted> holders;
+  no_ids ids;
+  const auto steps = [&](unsigned numbers) {
+    counted<unsigned>::steps = 0;
+    holders.look(ids, numbers);
+    return counted<unsigned>::steps;
+  };
+  BOOST_TEST(steps(1023) == 0u);
+  holders.note(5);
+  holders.note(2);
+  BOOST_TEST(steps(1023) == 6u);  // 0 to 5
+  BOOST_TEST(steps(2) <= 6u);
+  holders.forget(5);
+  holders.forget(2);
+  BOOST_TEST(steps(2) == 6u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
