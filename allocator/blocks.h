@@ -9,8 +9,8 @@
 //   prefix, aligned_to, shared_between            one block, and something more
 //   counted, traced, checked_bounds               one block, and what is seen of it
 //
-// A product stands where a block is asked for: pool, static_pool, size_class_pool, xallocator, and anything with
-// allocate(bytes, alignment). A reference, as my_pool&, is to one that lies elsewhere.
+// Products can be named as parts: pool, static_pool, size_class_pool, xallocator, and anything with allocate(bytes, alignment).
+// A reference, such as my_pool&, refers to an object of yours.
 #ifndef TARN_ALLOCATOR_BLOCKS_H_
 #define TARN_ALLOCATOR_BLOCKS_H_
 
@@ -176,8 +176,8 @@ class segregate : public detail::two_blocks<detail::block_for<Small>, detail::bl
   }
 
   /// Return the two blocks, or their products.
-  constexpr auto& small() noexcept { return detail::seen(first_); }
-  constexpr auto& large() noexcept { return detail::seen(second_); }
+  constexpr auto& first() noexcept { return detail::seen(first_); }
+  constexpr auto& second() noexcept { return detail::seen(second_); }
 
  private:
   TARN_STEP static constexpr bool is_small(std::size_t bytes, std::size_t alignment) noexcept {
@@ -190,14 +190,14 @@ template <std::size_t Bytes, class Block>
 struct up_to;
 
 namespace detail {
-template <std::size_t Below, class... Blocks>
+template <std::size_t Least, class... Blocks>
 struct nested_by_size;
-template <std::size_t Below, class Last>
-struct nested_by_size<Below, Last> : std::type_identity<block_for<Last>> {};
-template <std::size_t Below, std::size_t Bytes, class Block, class... Others>
-struct nested_by_size<Below, up_to<Bytes, Block>, Others...>
+template <std::size_t Least, class Last>
+struct nested_by_size<Least, Last> : std::type_identity<block_for<Last>> {};
+template <std::size_t Least, std::size_t Bytes, class Block, class... Others>
+struct nested_by_size<Least, up_to<Bytes, Block>, Others...>
     : std::type_identity<segregate<Bytes, Block, typename nested_by_size<Bytes, Others...>::type>> {
-  static_assert(Bytes > Below,
+  static_assert(Bytes > Least,
                 "tarn: [W4] by_size has a line that no request comes to, since an earlier one is up to as many bytes; write "
                 "the lines by ascending size");
 };
@@ -320,7 +320,7 @@ class prefix : public detail::one_block<detail::block_for<Inner>, false> {
  private:
   static constexpr std::size_t stronger(std::size_t alignment) noexcept { return detail::larger(alignment, alignof(Header)); }
   static constexpr std::size_t in_front(std::size_t alignment) noexcept {
-    return detail::round_up(sizeof(Header), stronger(alignment));
+    return detail::round_up(sizeof(Header), alignment);  // sizeof is a multiple of its own
   }
   /// At least one byte behind the header: so that a block lies in what the block inside owns.
   static constexpr std::size_t all(std::size_t bytes, std::size_t alignment) noexcept {
@@ -528,7 +528,7 @@ class counted : public detail::one_block<detail::block_for<Inner>> {
   cell bytes_ = 0;
 };
 
-/// A sink hears of each block, as with tracing_statistics; `bytes` are those of the request.
+/// Passes each event to a sink, as tracing_statistics does; `bytes` are those of the request.
 /// \tparam Sink  a trace_sink: trace_ring<>, or your own
 template <class Sink, class Inner>
 class traced : public detail::one_block<detail::block_for<Inner>>, detail::sink_complaint<Sink> {
@@ -590,9 +590,9 @@ class traced : public detail::one_block<detail::block_for<Inner>>, detail::sink_
   TARN_NO_UNIQUE_ADDRESS sink sink_;
 };
 
-/// Guard bytes around each block, as checked has them in a pool, examined when the block is freed: a write past its end, one in
-/// front of it, a size that isn't the block's and, until its memory is used again, a second free are reported. If the handler
-/// returns, the block stays in use.
+/// Guard bytes around each block, as those of `checked` in a pool. They are examined when the block is freed. Reported are: a
+/// write past its end or in front of it, a free with a wrong size, and a second free until the memory is used again. If the
+/// handler returns, the block stays in use.
 /// \tparam Options  reported_to<handler>; otherwise the misuse handler of the process is called
 template <class Inner, class... Options>
 class checked_bounds : public detail::one_block<detail::block_for<Inner>, false> {

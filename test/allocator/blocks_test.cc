@@ -90,8 +90,8 @@ BOOST_AUTO_TEST_CASE(blocks_are_constructed_with_an_argument_for_each_that_needs
   segregate<64, of_64&, std::pmr::memory_resource&> both(blocks, elsewhere);
   both.deallocate(both.allocate(64, 8), 64, 8);
   both.deallocate(both.allocate(65, 8), 65, 8);
-  BOOST_TEST(&both.small() == &blocks);
-  BOOST_TEST(&both.large() == &elsewhere);
+  BOOST_TEST(&both.first() == &blocks);
+  BOOST_TEST(&both.second() == &elsewhere);
   BOOST_TEST(blocks.statistics().allocations == 1u);
   BOOST_TEST(elsewhere.calls() == 1u);
   BOOST_TEST(elsewhere.bytes() == 0u);
@@ -124,10 +124,10 @@ BOOST_AUTO_TEST_CASE(segregate_goes_by_size_and_by_what_alignment_the_small_ones
   segregate<48, of_64, counted<heap_block>> all;
   const auto comes_from_pool = [&](std::size_t bytes, std::size_t alignment) {
     void* const block = all.allocate(bytes, alignment);
-    const bool pooled = all.small().owns(block);
-    BOOST_TEST(all.large().statistics().in_use == (pooled ? 0u : 1u));
+    const bool pooled = all.first().owns(block);
+    BOOST_TEST(all.second().statistics().in_use == (pooled ? 0u : 1u));
     all.deallocate(block, bytes, alignment);
-    BOOST_TEST(all.small().statistics().in_use + all.large().statistics().in_use == 0u);
+    BOOST_TEST(all.first().statistics().in_use + all.second().statistics().in_use == 0u);
     return pooled;
   };
   BOOST_TEST(comes_from_pool(0, 1));
@@ -172,6 +172,11 @@ BOOST_AUTO_TEST_CASE(buffer_gives_the_newest_bytes_again_and_all_when_all_are_fr
   BOOST_TEST(!bytes.owns(static_cast<char*>(first) - 1));
   bytes.deallocate(first, 100, 1);
   BOOST_TEST(bytes.try_allocate(1, ~(~std::size_t{0} / 2)) == nullptr);  // no address is aligned so
+
+  void* const one = bytes.allocate(10, 1);
+  bytes.deallocate(bytes.allocate(0, 1), 0, 1);
+  BOOST_TEST(bytes.used() == 10u);
+  bytes.deallocate(one, 10, 1);
 }
 
 // ---- headers, alignments ------------------------------------------------------------------------------------------------
@@ -193,6 +198,15 @@ BOOST_AUTO_TEST_CASE(prefix_has_a_header_in_front_of_each_block_whatever_its_ali
     its = {alignment, "changed"};
     all.deallocate(block, 10, alignment);
   }
+}
+
+BOOST_AUTO_TEST_CASE(prefix_owns_a_block_of_no_bytes) {
+  prefix<char, buffer_block<1>> too_small;
+  BOOST_TEST(too_small.try_allocate(0, 1) == nullptr);
+  prefix<char, buffer_block<2>> all;
+  void* const block = all.allocate(0, 1);
+  BOOST_TEST(all.owns(block));
+  all.deallocate(block, 0, 1);
 }
 
 BOOST_AUTO_TEST_CASE(aligned_to_aligns_more_than_the_block_inside_can) {
