@@ -337,6 +337,7 @@ class own_pool_allocator {
   own_pool_allocator(const own_pool_allocator& other) noexcept : shared_(other.share()) {}
   template <class U>
   own_pool_allocator(const own_pool_allocator<U, Policies...>& other) noexcept : shared_(other.share()) {}
+  /// Leaves its pool to its copies and shares the other's. Returns itself.
   own_pool_allocator& operator=(const own_pool_allocator& other) noexcept {
     own_pool_allocator copy(other);
     swap(*this, copy);
