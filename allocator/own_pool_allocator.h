@@ -500,8 +500,11 @@ void clear_at_once(Container& container) {
     const auto next = its.select_on_container_copy_construction();
     detail::husk<Container> old(container, next);
     const std::size_t held_by_one = next.now()->users() - 1;  // copies of the allocator in a container
+    if (its.now()->users() != held_by_one + 1) {
+      old.end();
+      return container.clear();
+    }
     swap(container, old.container);
-    if (its.now()->users() != held_by_one + 1) return old.end();
     its.now()->release();
     its.now()->leave(held_by_one);
   }
