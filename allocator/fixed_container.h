@@ -71,6 +71,7 @@ class fixed_allocator {
   using propagate_on_container_move_assignment = std::false_type;
   using propagate_on_container_swap = std::false_type;
 
+  /// \param nodes  must outlive the allocator and its copies. A copy takes from the same.
   constexpr explicit fixed_allocator(Pool& nodes) noexcept : nodes_(detail::pointer_to(nodes)) {}
   template <class U>
   constexpr fixed_allocator(const fixed_allocator<U, Pool>& other) noexcept : nodes_(detail::pointer_to(other.nodes())) {}
@@ -129,6 +130,7 @@ class fixed_container : detail::fixed_nodes<detail::fixed_pool<Container, N, Pol
   fixed_container(fixed_container&& other) : nodes(), base(static_cast<base&&>(other), allocator(nodes::pool)) {
     other.clear();
   }
+  /// Element by element. Return the container. Throws: what these throw.
   fixed_container& operator=(const fixed_container& other) {
     base::operator=(other);
     return *this;

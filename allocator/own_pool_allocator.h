@@ -337,6 +337,7 @@ class own_pool_allocator {
   own_pool_allocator(const own_pool_allocator& other) noexcept : shared_(other.share()) {}
   template <class U>
   own_pool_allocator(const own_pool_allocator<U, Policies...>& other) noexcept : shared_(other.share()) {}
+  /// Leaves its pool to its copies and shares the other's. Returns itself.
   own_pool_allocator& operator=(const own_pool_allocator& other) noexcept {
     own_pool_allocator copy(other);
     swap(*this, copy);
@@ -499,8 +500,11 @@ void clear_at_once(Container& container) {
     const auto next = its.select_on_container_copy_construction();
     detail::husk<Container> old(container, next);
     const std::size_t held_by_one = next.now()->users() - 1;  // copies of the allocator in a container
+    if (its.now()->users() != held_by_one + 1) {
+      old.end();
+      return container.clear();
+    }
     swap(container, old.container);
-    if (its.now()->users() != held_by_one + 1) return old.end();
     its.now()->release();
     its.now()->leave(held_by_one);
   }

@@ -513,8 +513,10 @@ void clear_it_at_once(called_from = {}) {
     put(c, 0, 100);
     C other(std::move(c));
     put(c, 7, 1);  // it shares the pool
+    const std::size_t shared = memory.regions();
     clear_at_once(other);
-    CHECK(other.empty() && length(c) == 1);
+    CHECK(other.empty() && length(c) == 1 && memory.regions() == shared);
+    CHECK(other.get_allocator() == c.get_allocator());  // it still shares it
     c = C(typename C::allocator_type(resource_store(&memory)));
     clear_at_once(c);  // one without elements
     put(c, 0, 10);

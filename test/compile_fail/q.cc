@@ -40,6 +40,7 @@ void use() { tarn::clear_at_once(all); }
 // expect: tarn: [Q3] clear_at_once was given a container whose elements or comparator have a destructor
 namespace q3_comparator {
 struct by_name {
+  RIGHT(const char* name;)
   WRONG(std::string name;)
   bool operator()(int a, int b) const { return a < b; }
 };
