@@ -133,6 +133,21 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(mem_res_pool_overview_larger_requests_go_to_upstre
   BOOST_TEST(upstream.regions() == 0u);
 }
 
+/// What upstream gave for the first block.
+template <class Resource>
+std::size_t bytes_of_first() {
+  upstream upstream;
+  Resource resource(&upstream);
+  resource.deallocate(resource.allocate(64), 64);
+  return upstream.bytes();
+}
+BOOST_AUTO_TEST_CASE(the_pool_of_a_class_takes_two_kilobytes_more_than_with_lifo_reuse) {
+  const std::size_t least = bytes_of_first<pool_resource<no_locking, lifo_reuse<>>>();
+  const std::size_t more = bytes_of_first<tarn::pmr::unsynchronized_pool_resource>() - least;
+  BOOST_TEST(more > 256 * sizeof(void*));
+  BOOST_TEST(more < 272 * sizeof(void*));
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(over_the_heap_some_large_blocks_stay_until_trim, Resource, resources) {
   upstream named;
   for (const bool is_heap : {true, false}) {

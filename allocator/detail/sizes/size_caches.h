@@ -23,6 +23,7 @@
 
 #include "tarn/allocator/detail/sizes/class_table.h"
 #include "tarn/policies/detail/fork.h"
+#include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/locking/mutex.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
@@ -197,7 +198,7 @@ class size_caches {
       got = waiting_;
       if (got != nullptr) {
         waiting_ = got->next;
-        if (replace(got->waits_with_blocks, false)) with_blocks_.fetch_sub(1, memory_order_relaxed);
+        if (detail::replace(got->waits_with_blocks, false)) with_blocks_.fetch_sub(1, memory_order_relaxed);
       }
     }
     if (got == nullptr) {
@@ -223,7 +224,7 @@ class size_caches {
     if (is_one_more) were_more_ = true;
     else with_blocks_.fetch_add(1, memory_order_relaxed);
     const bool was_last = threads_.fetch_sub(1, memory_order_relaxed) <= 2;  // but for one
-    return was_last && replace(were_more_, false);
+    return was_last && detail::replace(were_more_, false);
   }
 
   // ---- blocks go back to the core ---------------------------------------------------------------------------------------
@@ -233,7 +234,7 @@ class size_caches {
     at_fork_.admits(act);
     flush_waiting();
     for (unsigned c = 1; c != count; ++c) {
-      if (mine != nullptr && !replace(mine->classes[c].touched, false)) flush(*mine, c);
+      if (mine != nullptr && !detail::replace(mine->classes[c].touched, false)) flush(*mine, c);
       depot& its = depots_[c];
       const held lock(its.mutex);
       for (std::uint32_t n = its.fewest; n != 0; --n) drain_one(its, c);
@@ -293,16 +294,10 @@ class size_caches {
     }
   };
 
-  template <class T>
-  static T replace(T& place, T value) noexcept {
-    const T before = place;
-    place = value;
-    return before;
-  }
   bool is_shared() const noexcept { return threads_.load(memory_order_relaxed) > 1; }
 
   static void place(part& its, cache_word** from, cache_word** to) noexcept {
-    for (unsigned c = 0; c != count; ++c) to[c] = replace<cache_word*>(from[c], nobodys_words);
+    for (unsigned c = 0; c != count; ++c) to[c] = detail::replace(from[c], nobodys_words);
     its.top = to;
   }
 
@@ -468,7 +463,7 @@ class size_caches {
   void flush_waiting() noexcept {
     const held lock(waiting_mutex_);
     for (part* one = waiting_; one != nullptr; one = one->next) {
-      if (replace(one->waits_with_blocks, false)) flush(*one);
+      if (detail::replace(one->waits_with_blocks, false)) flush(*one);
     }
     with_blocks_.store(0, memory_order_relaxed);
   }
