@@ -171,6 +171,35 @@ void use_pools() {
   use_objects<tarn::object_pool<value, Policies...>>();
 }
 
+template <class Arena>
+void use_arena(Arena& a) {
+  static_cast<void>(a.allocate(10));
+  a.deallocate(a.template allocate<24>(), 24);
+  BOOST_TEST(a.owns(a.template create<value>()));
+  BOOST_TEST(a.template make_span<takes_all::plain>(3).size() == 3u);
+  static_cast<void>(a.try_allocate(10'000));
+  if constexpr (requires { a.mark(); }) {
+    const auto mark = a.mark();
+    { typename Arena::scope inner(a); }
+    a.rewind(mark);
+  }
+  a.trim();
+  a.reset(5'000);
+  BOOST_TEST(a.in_use() == 0u);
+  a.release();
+}
+BOOST_AUTO_TEST_CASE(arenas) {
+  tarn::arena<takes_all::checking<X>, takes_all::growth<X>, takes_all::store<X>, takes_all::exhaustion<X>, takes_all::name<X>>
+      one;
+  ::use_arena(one);
+  tarn::arena<takes_all::locking<X>, takes_all::store<X>, tarn::fall_back_to<takes_all::store<X>>> locked;
+  ::use_arena(locked);
+  ::use_arena(tarn::static_arena<X*, takes_all::store<X>>::instance());
+  tarn::arena<> own;
+  tarn::arena_allocator<value> values(own);
+  values.deallocate(values.allocate(1), 1);
+}
+
 BOOST_AUTO_TEST_CASE(objects_of_every_product) {
   use_pools<>();
   use_objects<tarn::object_pool<std::shared_ptr<X>>>();

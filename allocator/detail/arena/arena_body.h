@@ -157,9 +157,9 @@ class arena_body {
 
   // ---- objects -------------------------------------------------------------------------------------------------------------
 
-  /// Constructs a T, and returns its address. The arena calls its destructor when it goes back, the newest object's first, which
-  /// costs 16 bytes. A type without a destructor costs nothing. What the constructor creates in the arena is destroyed after the
-  /// object.
+  /// Constructs a T, and returns its address. The arena calls its destructor when it goes back, the newest object's first. That
+  /// costs 16 bytes, and nothing if the type has no destructor. What the constructor creates in the arena is destroyed after
+  /// the object.
   /// Throws: std::bad_alloc as allocate(), or what the constructor throws. The bytes are then reused, if it created nothing.
   template <class T, class... Args>
   T* create(Args&&... args) {

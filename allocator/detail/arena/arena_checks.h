@@ -81,12 +81,12 @@ class arena_checks<Traits, true> {
   template <class Arena>
   mark new_mark(Arena& arena) noexcept {
     mark_record* const before = newest_;
-    return {&arena, add_record(arena, last_ + 1) ? ++last_ : 0, before};
+    return {detail::pointer_to(arena), add_record(arena, last_ + 1) ? ++last_ : 0, before};
   }
   /// The newest record once the arena has gone back, if the mark is good.
   template <class Arena>
   records left_by(Arena& arena, const mark& its) noexcept {
-    if (its.arena != &arena) return {report(arena, misuse_kind::other_arena, its.arena), nullptr};
+    if (its.arena != detail::pointer_to(arena)) return {report(arena, misuse_kind::other_arena, its.arena), nullptr};
     if (its.number == 0) return {true, its.newest};
     if (its.number < floor_) return {report(arena, misuse_kind::reentry, nullptr), nullptr};
     const mark_record* record = newest_;
@@ -135,7 +135,7 @@ class arena_checks<Traits, true> {
     misuse what{};
     what.kind = kind;
     what.is_arena = true;
-    what.pool = &arena;
+    what.pool = detail::pointer_to(arena);
     what.pool_name = name_;
     what.address = address;
     return what;

@@ -155,7 +155,7 @@ class chunk_region {
       *link = c.next;
       capacity_ -= c.bytes();
       if (!c.from.from_second && (total_ -= c.region.bytes) == 0) newest_ = 0;
-      return &c;
+      return detail::pointer_to(c);
     }
     return nullptr;
   }
@@ -215,8 +215,8 @@ class chunk_region {
     c.before = current_ != nullptr ? current_->before + current_->bytes() : 0;
     chunk*& link = behind_current();
     c.next = link;
-    link = &c;
-    current_ = &c;
+    link = detail::pointer_to(c);
+    current_ = detail::pointer_to(c);
     at_ = c.first();
     end_ = c.end;
   }
@@ -239,7 +239,7 @@ class chunk_region {
     upstream_.count(got);
     if (end < start + chunk::record() + byte_geometry::alignment()) return upstream_.give_back(got, {}), nullptr;
     chunk* c = nullptr;
-    if constexpr (Traits::one_chunk) c = ::new (static_cast<void*>(&only_)) chunk{};
+    if constexpr (Traits::one_chunk) c = ::new (static_cast<void*>(detail::pointer_to(only_))) chunk{};
     else c = ::new (got.region.start) chunk{};
     c->region = got.region;
     c->end = static_cast<std::byte*>(got.region.start) + (end - start);
