@@ -340,6 +340,7 @@ class block_of : public decltype(detail::choose_calls<Product>())::type {
   }();
 
   /// With the product's default values; with policy objects, as the product's constructor takes them; or what it refers to.
+  /// Throws: what copying them throws.
   constexpr block_of()
     requires(!std::is_reference_v<Product> && policies::have_defaults)
   = default;
@@ -371,7 +372,7 @@ class heap_block {
     return is_plain(alignment) ? ::operator new(bytes) : ::operator new(bytes, std::align_val_t{alignment});
   }
 #endif
-  /// The same, but null where there is no memory.
+  /// As allocate(), but returns null where there is no memory.
   [[nodiscard]] static void* try_allocate(std::size_t bytes,
                                           std::size_t alignment = detail::default_alignment_of_blocks) noexcept {
     if (bytes > detail::size_limit) return nullptr;
@@ -442,7 +443,7 @@ class buffer_block : public detail::buffer_bytes<Bytes> {
     return detail::or_fail(try_allocate(bytes, alignment));
   }
 #endif
-  /// The same, but null where the array has no more.
+  /// As allocate(), but returns null where the array has no more.
   [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment = detail::default_alignment_of_blocks) noexcept {
     const std::uintptr_t base = detail::address_of(this->start());
     const std::size_t from = detail::round_up(base + used_, alignment) - base;  // huge where that wraps

@@ -156,7 +156,7 @@ class segregate : public detail::two_blocks<detail::block_for<Small>, detail::bl
     return is_small(bytes, alignment) ? first_.allocate(bytes, alignment) : second_.allocate(bytes, alignment);
   }
 #endif
-  /// The same, but null where there is none.
+  /// As allocate(), but returns null where there is none.
   [[nodiscard]] TARN_STEP void* try_allocate(std::size_t bytes,
                                              std::size_t alignment = detail::default_alignment_of_blocks) noexcept {
     return is_small(bytes, alignment) ? first_.try_allocate(bytes, alignment) : second_.try_allocate(bytes, alignment);
@@ -245,7 +245,7 @@ class fall_back
     return second_.allocate(bytes, alignment);
   }
 #endif
-  /// The same, but null where neither has one.
+  /// As allocate(), but returns null where neither has one.
   [[nodiscard]] TARN_STEP void* try_allocate(std::size_t bytes,
                                              std::size_t alignment = detail::default_alignment_of_blocks) noexcept {
     if (void* const block = first_.try_allocate(bytes, alignment)) [[likely]]
@@ -302,7 +302,7 @@ class prefix : public detail::one_block<detail::block_for<Inner>, false> {
     return behind(inner_.allocate(all(bytes, alignment), stronger(alignment)), alignment);
   }
 #endif
-  /// The same, but null where there is no block.
+  /// As allocate(), but returns null where there is no block.
   [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment = detail::default_alignment_of_blocks) noexcept {
     return behind(inner_.try_allocate(all(bytes, alignment), stronger(alignment)), alignment);
   }
@@ -363,7 +363,7 @@ class aligned_to : public detail::one_block<detail::block_for<Inner>, false> {
     return inside(inner_.allocate(all(bytes, alignment), own_alignment), alignment);
   }
 #endif
-  /// The same, but null where there is no block.
+  /// As allocate(), but returns null where there is no block.
   [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment = N) noexcept {
     alignment = detail::larger(alignment, N);
     if (alignment <= of_inner.most_alignment) return inner_.try_allocate(bytes, alignment);
@@ -431,7 +431,7 @@ class shared_between : public detail::one_block<detail::block_for<Inner>> {
     return inner_.allocate(bytes, alignment);
   }
 #endif
-  /// The same, but null where there is none.
+  /// As allocate(), but returns null where there is none.
   [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment = detail::default_alignment_of_blocks) noexcept {
     const guard lock(mutex_);
     return inner_.try_allocate(bytes, alignment);
@@ -491,7 +491,7 @@ class counted : public detail::one_block<detail::block_for<Inner>> {
     return add(inner_.allocate(bytes, alignment), bytes, alignment);
   }
 #endif
-  /// The same, but null where there is none.
+  /// As allocate(), but returns null where there is none.
   [[nodiscard]] TARN_STEP void* try_allocate(std::size_t bytes,
                                              std::size_t alignment = detail::default_alignment_of_blocks) noexcept {
     return add(inner_.try_allocate(bytes, alignment), bytes, alignment);
@@ -561,7 +561,7 @@ class traced : public detail::one_block<detail::block_for<Inner>>, detail::sink_
     }
   }
 #endif
-  /// The same, but null where there is none.
+  /// As allocate(), but returns null where there is none.
   [[nodiscard]] TARN_STEP void* try_allocate(std::size_t bytes,
                                              std::size_t alignment = detail::default_alignment_of_blocks) noexcept {
     return tell(inner_.try_allocate(bytes, alignment), bytes);
@@ -616,7 +616,7 @@ class checked_bounds : public detail::one_block<detail::block_for<Inner>, false>
     return guarded(inner_.allocate(all(bytes, alignment), alignment), bytes, alignment);
   }
 #endif
-  /// The same, but null where there is none.
+  /// As allocate(), but returns null where there is none.
   [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment = detail::default_alignment_of_blocks) noexcept {
     return guarded(inner_.try_allocate(all(bytes, alignment), alignment), bytes, alignment);
   }

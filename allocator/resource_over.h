@@ -22,7 +22,7 @@ class resource_over : public std::pmr::memory_resource {
   using block_type = detail::block_for<Block>;
 
  public:
-  /// Without an argument, if the block needs none; or with its arguments.
+  /// Without an argument, if the block needs none; or with its arguments. Throws: what the block's constructor throws.
   resource_over()
     requires std::default_initializable<block_type>
   = default;

@@ -191,6 +191,11 @@ def split(group):
     return [one for one in group if is_special(one)], rest
 
 
+def listed_signature(one):
+    """The signature in one line."""
+    return shown_signature(one).replace("\n", " ")
+
+
 def rows(members, about_class):
     """The list of the members that are told in a sentence. Those with one comment share a row, and so do overloads."""
     found = {}
@@ -201,7 +206,7 @@ def rows(members, about_class):
     lines = []
     for said, those in sorted(found.items(), key=lambda row: row[0] == ""):  # what is deleted comes last
         text = row_text(said, those[0].kind) if said != about_class and said != those[0].name else ""
-        code = ", ".join(f"`{each}`" for each in dict.fromkeys(shown_signature(one) for one in those))
+        code = ", ".join(f"`{each}`" for each in dict.fromkeys(map(listed_signature, those)))
         lines.append(f"* {code}: {text}" if text else f"* {code}")
     return lines
 
