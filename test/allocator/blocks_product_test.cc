@@ -12,6 +12,7 @@
 #include <tuple>
 #include <vector>
 
+#include "tarn/allocator/arena.h"
 #include "tarn/allocator/blocks.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/size_class_pool.h"
@@ -38,6 +39,7 @@ using bottoms = std::tuple<pool<static_size<512, 64>>,  // the pool
                            size_class_pool<>,  // many sizes
                            heap_block,  // the heap
                            buffer_block<50'000>,  // an array
+                           arena<>,  // blocks that end all at once
                            given_buffer>;  // somebody else's bytes
 
 // ---- what can be made of it: a line each --------------------------------------------------------------------------------

@@ -71,7 +71,7 @@ def wrong_rows(group, there, of_class):
     if missing:
         return f"the list of {group[0].parent} doesn't have '{missing[0]}'"
     group = [one for one in group if not generate.is_special(one)]
-    text = " ".join(said[generate.shown_signature(one)] for one in group).strip()
+    text = " ".join(said[generate.listed_signature(one)] for one in group).strip()
     for_authors = generate.is_for_authors(group[0]) if group else False
     if group and not text and not (group[0].comment and (for_authors or group[0].comment == of_class)):
         return "it has no comment"
@@ -117,7 +117,7 @@ def check_entries(names, settings, pages):
     cases = [case(name, wrong_entry(group, there, comments.get(group[0].parent))) for name, group in groups.items()]
     cases += [case(name, None if name in there else "it has no entry") for name in settings]
     strays = sorted(set(there) - set(groups) - set(settings))
-    listed = {(one.parent, generate.shown_signature(one)) for one in names}
+    listed = {(one.parent, generate.listed_signature(one)) for one in names}
     strays += sorted(code for name, said in there.items() for code in rows(said) if (name, code) not in listed)
     cases.append(case(f"{len(there)} entries name something", f"no header has {', '.join(strays)}" if strays else None))
     return cases
