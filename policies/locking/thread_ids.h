@@ -120,8 +120,7 @@ class number_holders {
   void note(unsigned id) noexcept {
     marks_of_[id].store(marks_.next(), memory_order_relaxed);
     unsigned end = end_.load(memory_order_relaxed);
-    while (end <= id && !end_.compare_exchange_weak(end, id + 1, memory_order_relaxed)) {
-    }
+    while (end <= id && !end_.compare_exchange_weak(end, id + 1, memory_order_relaxed)) {}
   }
   /// Called before the number is given back.
   void forget(unsigned id) noexcept { marks_of_[id].store(0, memory_order_relaxed); }

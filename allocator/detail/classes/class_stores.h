@@ -111,8 +111,7 @@ class regions_to_return {
 
   void push(owned what, std::size_t alignment) noexcept {
     auto* const n = ::new (what.region.start) node{first_.load(memory_order_relaxed), what, alignment};
-    while (!first_.compare_exchange_weak(n->next, reinterpret_cast<std::uintptr_t>(n), memory_order_acq_rel)) {
-    }
+    while (!first_.compare_exchange_weak(n->next, reinterpret_cast<std::uintptr_t>(n), memory_order_acq_rel)) {}
   }
   /// Writes, so that of two threads, one that pushes and then tries the mutex, and one that unlocks it and then asks here, at
   /// least one sees what the other did.
@@ -365,6 +364,8 @@ struct class_pools {
   void* owner = nullptr;
   std::size_t (*trim_idle)(void* owner) noexcept = nullptr;  // trims those that no other thread is at; returns how many bytes
   std::size_t trim() const noexcept { return trim_idle(owner); }
+  /// Asks them unless they were asked. Returns whether they gave something back.
+  bool help_once(bool& were_asked) const noexcept { return !detail::replace(were_asked, true) && trim() != 0; }
 };
 
 /// Of the granules, if Exhaustion reclaims.
@@ -419,10 +420,7 @@ struct class_asks {
     constexpr explicit state(const class_asks& policy) noexcept(std::is_nothrow_constructible_v<base, const Exhaustion&>)
         : base(policy.own), siblings_(policy.classes) {}
     bool retry(std::size_t bytes, attempt& one) noexcept {
-      if (!one.asked_siblings) {
-        one.asked_siblings = true;
-        if (siblings_.trim() != 0) return true;
-      }
+      if (siblings_.help_once(one.asked_siblings)) return true;
       if (!detail::looks_again(static_cast<base&>(*this), bytes, one.own)) return false;
       one.asked_siblings = false;  // what it freed may be a sibling's
       return true;
@@ -454,10 +452,7 @@ struct class_reclaim {
     constexpr explicit state(const class_reclaim& policy) noexcept
         : report_exhaustion::state<Traits>(report_exhaustion{}), asks_(policy.own), siblings_(policy.classes) {}
     bool retry(std::size_t bytes, attempt& one) noexcept {
-      if (!one.asked_siblings) {
-        one.asked_siblings = true;
-        if (siblings_.trim() != 0) return true;
-      }
+      if (siblings_.help_once(one.asked_siblings)) return true;
       return detail::looks_again(asks_, bytes, one.own);
     }
 
@@ -523,6 +518,9 @@ struct known_span {
   Record* left = nullptr;
   Record* right = nullptr;
 };
+
+struct unknown_span {};
+struct no_spans {};
 
 template <class Record, class Locking>
 class known_spans {
@@ -641,7 +639,6 @@ class tagged_chunks {
   /// Whether the granules call a store that tells: one with an end, which is theirs.
   static constexpr bool granules_tell = granules_store_tells<Store, Exhaustion>;
 
-  struct unknown_span {};
   struct alignas(cache_line) tag : std::conditional_t<Checks, known_span<tag>, unknown_span> {
     void* whose;  // first, if there is nothing to look up
   };
@@ -763,7 +760,6 @@ class tagged_chunks {
       return Values::template array_of<Array>();
     }
   };
-  struct no_map {};
 
   /// The start of the granule that the address lies in.
   std::byte* granule_of(const void* address) const noexcept {
@@ -784,7 +780,7 @@ class tagged_chunks {
   typename body_without_end<granules, Identity>::type granules_;
   bool belongs_ = false;
   atomic_word<std::size_t> phase_ = 0;  // where granules start, modulo their size
-  TARN_NO_UNIQUE_ADDRESS std::conditional_t<Checks, known_spans<tag, Locking>, no_map> used_;
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<Checks, known_spans<tag, Locking>, no_spans> used_;
 };
 
 /// Every region from tagged_chunks has the same size, and all of it becomes the chunk.

@@ -224,7 +224,6 @@ namespace detail {
 /// \tparam Keeps   some regions that become free stay for the next blocks
 template <class Chunks, class Locking, bool Checks, bool Tells, bool Keeps>
 class large_blocks {
-  struct unknown_span {};
   struct never_kept {};
   struct alignas(std::max_align_t) record : std::conditional_t<Checks, known_span<record>, unknown_span>,
                                             std::conditional_t<Keeps, kept_region<record>, never_kept> {
@@ -344,8 +343,6 @@ class large_blocks {
   }
 
  private:
-  struct no_map {};
-
   static record* record_of(void* block) noexcept { return std::launder(static_cast<record*>(block) - 1); }
   static std::size_t size_of(const record& r) noexcept {
     return r.from.region.bytes - (detail::address_of(detail::pointer_to(r) + 1) - address_of(r.from.region.start));
@@ -415,7 +412,7 @@ class large_blocks {
   large_counts held_;
   TARN_NO_UNIQUE_ADDRESS std::conditional_t<Keeps, kept_regions<record, Chunks::tagged>, no_kept_regions<record>> kept_;
   TARN_NO_UNIQUE_ADDRESS mutable owner_mutex<Locking> mutex_;
-  TARN_NO_UNIQUE_ADDRESS std::conditional_t<Checks, known_spans<record, Locking>, no_map> known_;
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<Checks, known_spans<record, Locking>, no_spans> known_;
   TARN_NO_UNIQUE_ADDRESS std::conditional_t<Tells, asked_in_use, never_asked_in_use> asked_{starts_zero<Locking>};
 };
 
