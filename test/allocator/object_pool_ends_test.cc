@@ -175,6 +175,35 @@ BOOST_AUTO_TEST_CASE(objects_on_pages_of_their_own_that_destructors_construct_ar
   for (const auto& [where, times] : successor::ends) BOOST_TEST(times == 1);
 }
 
+// Under these checks a hit looks for the chunk of a block in two places. If it is in neither, the block of an object that ends
+// goes nowhere, all the same.
+template <class... Policies>
+void end_objects_of_many_chunks() {
+  struct object {
+    explicit object(int& its) : alive(its) { ++alive; }
+    ~object() { --alive; }
+    int& alive;
+    std::byte more[40];
+  };
+  int alive = 0;
+  object_pool<object, fixed_growth<16>, Policies...> pool;
+  std::mt19937 dice(1);
+  std::vector<object*> all(8000);
+  for (int round = 0; round != 3; ++round) {
+    for (object*& one : all) one = pool.construct(alive);
+    CHECK(pool.blocks().capacity() == all.size());
+    std::shuffle(all.begin(), all.end(), dice);
+    for (std::size_t i = 0; i != 4000; ++i) pool.destroy(all[i]);
+    pool.clear();
+    CHECK(alive == 0);
+  }
+}
+BOOST_AUTO_TEST_CASE(objects_of_many_chunks_end_under_checks) {
+  end_objects_of_many_chunks<hardened>();
+  end_objects_of_many_chunks<checked>();
+  end_objects_of_many_chunks<hardened, lifo_reuse<>>();
+}
+
 BOOST_AUTO_TEST_CASE(clear_of_objects_without_a_destructor_touches_none) {
   struct record {
     std::uint64_t number, seven, same, complement;

@@ -64,7 +64,9 @@ struct checked_path : admission<State> {
   static bool retire(State& s, void* block) noexcept {
     {
       const hit_lock guard(s);
-      if (may_go(s, block)) [[likely]] {
+      bool may = may_go(s, block);
+      if constexpr (State::traits::has_chunk_table) may = may || may_go_after_all(s, block);  // else refuse() would put it back
+      if (may) [[likely]] {
         detail::on_deallocate(s, block);
         return true;
       }
