@@ -56,15 +56,17 @@ using arena = typename decltype(detail::compose_arena<Policies...>())::type;
 /// It is never destroyed: what is in it lasts until reset() or release().
 template <class Tag, class... Policies>
 class static_arena {
+  using its = detail::static_arena_body<arena<Policies...>>;
+
  public:
   /// The arena's members without a destructor.
-  using body = typename detail::static_arena_body<arena<Policies...>>::type;
+  using body = typename its::type;
 
   /// Returns the one arena of the tag.
   static body& instance() noexcept { return body_; }
 
  private:
-  static inline constinit body body_{detail::values_of_static_arena{}};
+  static inline constinit body body_{its::values()};
 };
 
 /// An allocator over an arena for the standard library's containers, which must be destroyed before the arena goes back.

@@ -22,6 +22,7 @@
 #include "tarn/allocator/registry.h"
 #include "tarn/policies/checking/checked.h"
 #include "tarn/policies/name/named.h"
+#include "tarn/policies/platform/memory_tools.h"
 #include "tarn/policies/store/resource_store.h"
 #include "tarn/test/support/upstream.h"
 
@@ -558,6 +559,13 @@ BOOST_AUTO_TEST_CASE(another_thread_sees_what_an_arena_noted) {
   }).join();
 }
 
+struct listed_tag;
+BOOST_AUTO_TEST_CASE(a_static_arena_has_its_name) {
+  (void)static_arena<listed_tag, named<"static requests">>::instance().allocate(100);
+  int found = 0;
+  for (const pool_record& its : snapshot()) found += std::strcmp(its.name, "static requests") == 0 && its.in_use == 104;
+  BOOST_TEST(found == 1);
+}
 struct early_tag;
 using early = static_arena<early_tag, counting_statistics>;
 struct firmware_tag;
@@ -705,6 +713,33 @@ BOOST_AUTO_TEST_CASE(a_broken_store_is_reported) {
   BOOST_TEST(a.try_allocate(8) == nullptr);
   BOOST_TEST((reports == 1 && last.kind == misuse_kind::broken_store && last.address == its.bytes + 8));
 }
+
+#if defined(TARN_ASAN)
+BOOST_AUTO_TEST_CASE(what_is_freed_is_poisoned) {
+  const auto is_poisoned = [](const void* p) { return __asan_address_is_poisoned(p) != 0; };
+  alignas(16) std::array<std::byte, 256> bytes;
+  {
+    arena<buffer_store> a{buffer_store(span<std::byte>(bytes))};
+    auto* const first = static_cast<char*>(a.allocate(13, 8));
+    BOOST_TEST((!is_poisoned(first) && !is_poisoned(first + 12) && is_poisoned(first + 13)));
+    const auto mark = a.mark();
+    auto* const second = static_cast<char*>(a.allocate<24>());
+    auto* const third = static_cast<char*>(a.allocate<24>());
+    BOOST_TEST((!is_poisoned(second) && !is_poisoned(third + 23) && is_poisoned(third + 24)));
+    a.deallocate(second, 24);
+    BOOST_TEST((is_poisoned(second) && !is_poisoned(third)));
+    BOOST_TEST(a.grow_last(third, 24, 40));
+    BOOST_TEST((!is_poisoned(third + 39) && is_poisoned(third + 40)));
+    BOOST_TEST(a.grow_last(third, 40, 20));
+    BOOST_TEST((!is_poisoned(third + 19) && is_poisoned(third + 20)));
+    a.rewind(mark);
+    BOOST_TEST((is_poisoned(third) && !is_poisoned(first)));
+    a.reset();
+    BOOST_TEST(is_poisoned(first));
+  }
+  BOOST_TEST((!is_poisoned(bytes.data()) && !is_poisoned(bytes.data() + 255)));
+}
+#endif
 
 // ---- other products -------------------------------------------------------------------------------------------------------
 

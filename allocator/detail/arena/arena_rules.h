@@ -254,19 +254,28 @@ constexpr arena_verdict judge_static_arena() noexcept {
   else return arena_verdict::good;
 }
 
-/// A static arena's body, of the same policies as the arena that is an object has.
+/// A static arena's body, of the same policies as the arena that is an object has, and what it is made from.
 template <class Arena>
-struct static_arena_body : std::type_identity<Arena> {};  // refused
-template <class... SevenPolicies>
-struct static_arena_body<basic_arena<SevenPolicies...>> {
-  static constexpr auto choose_static() noexcept {
-    using body = arena_body_of<true, SevenPolicies...>;
-    if constexpr (std::is_base_of_v<rejected<>, body>) return std::type_identity<body>{};
-    else if constexpr (constexpr arena_verdict verdict = judge_static_arena<SevenPolicies...>(); verdict != arena_verdict::good)
+struct static_arena_body : std::type_identity<Arena> {  // refused
+  static constexpr values_of_static_arena values() noexcept { return {}; }
+};
+template <class Locking, class Growth, class Store, class Exhaustion, class Checking, class Statistics, class Name>
+struct static_arena_body<basic_arena<Locking, Growth, Store, Exhaustion, Checking, Statistics, Name>> {
+  static constexpr auto choose() noexcept {
+    using body = arena_body_of<true, Locking, Growth, Store, Exhaustion, Checking, Statistics, Name>;
+    constexpr bool is_refused = std::is_base_of_v<rejected<>, body>;
+    if constexpr (is_refused) return std::type_identity<body>{};
+    else if constexpr (constexpr arena_verdict verdict =
+                           judge_static_arena<Locking, Growth, Store, Exhaustion, Checking, Statistics, Name>();
+                       verdict != arena_verdict::good)
       return refused_arena<arena_complaint<verdict>>{};
     else return std::type_identity<body>{};
   }
-  using type = typename decltype(choose_static())::type;
+  using type = typename decltype(choose())::type;
+  static constexpr auto values() noexcept {
+    if constexpr (std::is_base_of_v<rejected<>, type>) return values_of_static_arena{};
+    else return detail::with_listing<Name>(values_of_static_arena{});
+  }
 };
 
 }  // namespace tarn::detail
