@@ -219,7 +219,7 @@ class upstream {
     return fetch_second(next_of_second(g.stride()), g);
   }
   /// \param more  blocks of the second store that the pool doesn't have yet
-  chunk_request next_of_second(std::size_t stride, std::size_t more = 0) const noexcept
+  chunk_request next_of_second(std::size_t stride, std::size_t more = 0) noexcept
     requires(has_second)
   {
     return exhaustion_.next_chunk(second_.newest, add(second_.all, more), stride);
