@@ -103,6 +103,13 @@ BOOST_AUTO_TEST_CASE(a_copy_frees_what_another_allocated_and_the_last_ends_the_p
   BOOST_TEST(memory.faults() == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(trimming_arrays) {
+  own<long> a;
+  BOOST_TEST(a.trim() == 0u);
+  a.deallocate(a.allocate(100), 100);
+  BOOST_TEST(a.trim() != 0u);
+}
+
 /// Bytes of the first size have a pool of just that size.
 BOOST_AUTO_TEST_CASE(nodes_lie_side_by_side) {
   struct forty {
@@ -534,6 +541,19 @@ BOOST_AUTO_TEST_CASE(clearing_at_once) {
   list_of<own<char>> unused;
   clear_at_once(unused);
   BOOST_TEST(unused.empty());
+}
+
+int reports = 0;
+BOOST_AUTO_TEST_CASE(clearing_at_once_leaks_nothing) {  // a checked pool that ended with blocks in use would say so
+  const misuse_handler before = set_misuse_handler([](const misuse&) noexcept { ++reports; });
+  {
+    list_of<own_pool_allocator<char, checked>> l;
+    put(l, 0, 100);
+    clear_at_once(l);
+    BOOST_TEST(l.empty());
+  }
+  set_misuse_handler(before);
+  BOOST_TEST(reports == 0);
 }
 
 struct by_sign {
