@@ -56,7 +56,7 @@ using arena = typename decltype(detail::compose_arena<Policies...>())::type;
 /// It is never destroyed: what is in it lasts until reset() or release().
 template <class Tag, class... Policies>
 class static_arena {
-  using its = detail::static_arena_body<arena<Policies...>>;
+  using its = detail::static_arena_body<Tag, arena<Policies...>>;
 
  public:
   /// The arena's members without a destructor.

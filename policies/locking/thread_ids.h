@@ -134,14 +134,16 @@ class number_holders {
   /// takes such a number sees what its previous holder did, because the system reports a thread as gone only after its last
   /// step. \param numbers  the most to check
   template <class Ids>
-  TARN_COLD void look(Ids& ids, unsigned numbers) noexcept {
-    const unsigned end = platform::system::knows_threads ? end_.load(memory_order_relaxed) : 0;
-    for (unsigned seen = 0; seen != end && numbers != 0; ++seen) {
-      const unsigned id = next_.fetch_add(1, memory_order_relaxed) % end;
-      thread_marks::mark whose = marks_of_[id].load(memory_order_relaxed);
-      if (whose == 0) continue;
-      --numbers;
-      if (marks_.is_gone(whose) && marks_of_[id].compare_exchange_strong(whose, 0, memory_order_relaxed)) ids.give_back(id);
+  TARN_COLD void look([[maybe_unused]] Ids& ids, [[maybe_unused]] unsigned numbers) noexcept {
+    if constexpr (platform::system::knows_threads) {
+      const unsigned end = end_.load(memory_order_relaxed);
+      for (unsigned seen = 0; seen != end && numbers != 0; ++seen) {
+        const unsigned id = next_.fetch_add(1, memory_order_relaxed) % end;
+        thread_marks::mark whose = marks_of_[id].load(memory_order_relaxed);
+        if (whose == 0) continue;
+        --numbers;
+        if (marks_.is_gone(whose) && marks_of_[id].compare_exchange_strong(whose, 0, memory_order_relaxed)) ids.give_back(id);
+      }
     }
   }
 

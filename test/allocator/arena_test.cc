@@ -571,6 +571,22 @@ using early = static_arena<early_tag, counting_statistics>;
 struct firmware_tag;
 using firmware = static_arena<firmware_tag, static_array_store<1024>>;
 void* const before_main = early::instance().allocate(10);
+/// An array beside what isn't zero would take space in the program's file, and on firmware in flash.
+template <class... Policies>
+inline constexpr bool array_lies_beside =
+    sizeof(typename static_arena<struct beside_tag, static_array_store<4096>, Policies...>::body) < 1024;
+static_assert(!array_lies_beside<> && !array_lies_beside<counting_statistics>);  // these start zero
+static_assert(array_lies_beside<mutex_locking<>> && array_lies_beside<checked> && array_lies_beside<named<"beside">>);
+
+BOOST_AUTO_TEST_CASE(arrays_beside_static_arenas_are_used_up) {
+  auto& arena = static_arena<struct full_tag, static_array_store<4096>, mutex_locking<>>::instance();
+  for (int round = 0; round != 2; ++round) {
+    for (int i = 0; i != 32; ++i) BOOST_TEST(arena.owns(arena.try_allocate(128)));
+    BOOST_TEST(arena.try_allocate(128) == nullptr);
+    arena.reset();
+  }
+}
+
 BOOST_AUTO_TEST_CASE(static_arenas) {
   BOOST_TEST(early::instance().owns(before_main));
   static_assert(std::is_trivially_destructible_v<firmware::body>);

@@ -23,7 +23,7 @@ ROOMS = {
     "pool": (r"allocator/detail/pool/\w+\.h", ("compose", "core", "policies", "policies/detail", "policies/platform")),
     "sizes": (r"allocator/detail/sizes/\w+\.h", ("policies", "policies/detail", "policies/platform")),
     "arena": (r"allocator/detail/arena/\w+\.h",
-              ("product parts", "pool", "compose", "policies", "policies/detail", "policies/platform")),
+              ("product parts", "pool", "core", "compose", "policies", "policies/detail", "policies/platform")),
     "classes": (r"allocator/detail/classes/\w+\.h",
                 ("products", "product parts", "pool", "core", "compose", "policies", "policies/detail", "policies/platform")),
     "product parts": (r"allocator/detail/\w+\.h", ("policies/platform",)),

@@ -233,9 +233,23 @@ constexpr auto compose_arena() noexcept {
 
 // ---- static arenas -------------------------------------------------------------------------------------------------------
 
+/// The bytes of a static arena, in an array outside the arena's object.
+template <class Tag, class Arena, class Array>
+struct static_arena_array {
+  static inline constinit Array its{};
+};
+
 /// The policies' default values.
+template <class Tag = void, class Arena = void>
 struct values_of_static_arena {
   static constexpr bool nothrow = true;
+
+  template <class Array>
+  static constexpr Array* array_of() noexcept
+    requires(!std::is_void_v<Arena>)
+  {
+    return detail::pointer_to(static_arena_array<Tag, Arena, Array>::its);
+  }
   template <class P>
   constexpr P get() const noexcept {
     return P{};
@@ -249,18 +263,20 @@ template <class... SevenPolicies>
 constexpr arena_verdict judge_static_arena() noexcept {
   using body = arena_body_of<true, SevenPolicies...>;
   if constexpr (!(std::default_initializable<SevenPolicies> && ...)) return arena_verdict::needs_value;
-  else if constexpr (!std::is_trivially_destructible_v<body> || !constant_arena<body, values_of_static_arena>)
+  else if constexpr (!std::is_trivially_destructible_v<body> || !constant_arena<body, values_of_static_arena<>>)
     return arena_verdict::not_constant;
   else return arena_verdict::good;
 }
 
 /// A static arena's body, of the same policies as the arena that is an object has, and what it is made from.
-template <class Arena>
+template <class Tag, class Arena>
 struct static_arena_body : std::type_identity<Arena> {  // refused
-  static constexpr values_of_static_arena values() noexcept { return {}; }
+  static constexpr values_of_static_arena<> values() noexcept { return {}; }
 };
-template <class Locking, class Growth, class Store, class Exhaustion, class Checking, class Statistics, class Name>
-struct static_arena_body<basic_arena<Locking, Growth, Store, Exhaustion, Checking, Statistics, Name>> {
+template <class Tag, class Locking, class Growth, class Store, class Exhaustion, class Checking, class Statistics, class Name>
+struct static_arena_body<Tag, basic_arena<Locking, Growth, Store, Exhaustion, Checking, Statistics, Name>> {
+  using arena = basic_arena<Locking, Growth, Store, Exhaustion, Checking, Statistics, Name>;
+
   static constexpr auto choose() noexcept {
     using body = arena_body_of<true, Locking, Growth, Store, Exhaustion, Checking, Statistics, Name>;
     constexpr bool is_refused = std::is_base_of_v<rejected<>, body>;
@@ -273,8 +289,8 @@ struct static_arena_body<basic_arena<Locking, Growth, Store, Exhaustion, Checkin
   }
   using type = typename decltype(choose())::type;
   static constexpr auto values() noexcept {
-    if constexpr (std::is_base_of_v<rejected<>, type>) return values_of_static_arena{};
-    else return detail::with_listing<Name>(values_of_static_arena{});
+    if constexpr (std::is_base_of_v<rejected<>, type>) return values_of_static_arena<>();
+    else return detail::with_listing<Name>(values_of_static_arena<Tag, arena>());
   }
 };
 

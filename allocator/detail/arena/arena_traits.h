@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <type_traits>
 
+#include "tarn/allocator/detail/compose/pool_traits.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/memory_tools.h"
@@ -92,13 +93,14 @@ struct arena_traits {
   static constexpr bool in_place = Store::traits.in_place && !counts && !is_listed && !Exhaustion::traits.retries;
   using layout = arena_layout<one_chunk>;
   static constexpr bool has_source = !in_place;
-  static constexpr bool holds_array = Store::traits.bounded && Store::traits.sized_by_geometry;
+  static constexpr bool holds_array = has_array<Store, Exhaustion>;
+  /// Whether its arrays are outside the object, so that they take no space in the executable.
+  static constexpr bool arrays_lie_beside = holds_array && is_static && static_has_values<Locking, Checking, Name>;
   static constexpr bool store_is_bounded = Store::traits.bounded;
   static constexpr bool second_store_is_bounded = has_second && Exhaustion::traits.store_is_bounded;
   static constexpr bool store_comes_back = !in_place;
 
   // What an arena never is or does.
-  static constexpr bool arrays_lie_beside = false;
   static constexpr bool aligns_first = false;
   static constexpr bool keeps_memory = false;
   static constexpr bool reclaims = false;

@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "tarn/allocator/detail/arena/arena_traits.h"
+#include "tarn/allocator/detail/core/array_chunk.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
 
@@ -23,13 +24,13 @@ class array_region {
   };
 
   template <class Values>
-  constexpr explicit array_region(const Values&) noexcept {}
+  constexpr explicit array_region(const Values& values) noexcept : array_(values) {}
 
-  TARN_STEP std::byte* at() noexcept { return array_.start() + used_; }
-  TARN_STEP void move_to(std::byte* to) noexcept { used_ = static_cast<std::size_t>(to - array_.start()); }
+  TARN_STEP std::byte* at() noexcept { return array_.get().start() + used_; }
+  TARN_STEP void move_to(std::byte* to) noexcept { used_ = static_cast<std::size_t>(to - array_.get().start()); }
   TARN_STEP std::size_t left() const noexcept { return size - used_; }
   TARN_STEP place now() noexcept { return {at()}; }
-  place start() noexcept { return {array_.start()}; }
+  place start() noexcept { return {array_.get().start()}; }
 
   template <std::size_t Bytes, std::size_t Alignment>
   TARN_STEP bool hit(void*& block) noexcept {
@@ -38,7 +39,7 @@ class array_region {
     if (at + bytes > size) [[unlikely]]
       return false;
     used_ = at + bytes;
-    block = array_.start() + at;
+    block = array_.get().start() + at;
     return true;
   }
   TARN_STEP bool hit(void*& block, std::size_t bytes, std::size_t alignment) noexcept {
@@ -57,18 +58,18 @@ class array_region {
   void each_behind(place from, Visit visit) noexcept {
     if (at() > from.at) visit(memory{from.at, static_cast<std::size_t>(at() - from.at)});
   }
-  bool owns(const void* block) const noexcept { return address_of(block) - address_of(array_.start()) < used_; }
+  bool owns(const void* block) const noexcept { return address_of(block) - address_of(array_.get().start()) < used_; }
   bool is_spare(const void* block) const noexcept {
-    return !owns(block) && address_of(block) - address_of(array_.start()) < size;
+    return !owns(block) && address_of(block) - address_of(array_.get().start()) < size;
   }
   std::size_t in_use() const noexcept { return used_; }
   static constexpr std::size_t capacity() noexcept { return size; }
-  void end() noexcept { array_.end(); }
+  void end() noexcept { array_.get().end(); }
 
  private:
   TARN_STEP std::size_t skipped(std::size_t alignment) noexcept {
     if (alignment <= arena_unit) return 0;
-    const std::size_t at = alignment <= byte_geometry::alignment() ? used_ : address_of(array_.start()) + used_;
+    const std::size_t at = alignment <= byte_geometry::alignment() ? used_ : address_of(array_.get().start()) + used_;
     return round_up(at, alignment) - at;
   }
   TARN_STEP bool take(void*& block, std::size_t bytes, std::size_t at) noexcept {
@@ -76,12 +77,12 @@ class array_region {
     if (taken - 1 >= size - at) [[unlikely]]
       return false;
     used_ = at + taken;
-    block = array_.start() + at;
+    block = array_.get().start() + at;
     return true;
   }
 
   std::size_t used_ = 0;
-  array array_{};
+  array_of_pool<Traits> array_;
 };
 
 }  // namespace tarn::detail
