@@ -9,8 +9,8 @@
 //   prefix, aligned_to, shared_between            one block, and something more
 //   counted, traced, checked_bounds               one block, and what is seen of it
 //
-// A product stands where a block is asked for: pool, static_pool, size_class_pool, xallocator, arena, static_arena, and
-// anything with allocate(bytes, alignment). A reference, as my_pool&, is to one that lies elsewhere.
+// A product stands where a block is asked for: pool, static_pool, size_class_pool, xallocator, and anything with
+// allocate(bytes, alignment). A reference, as my_pool&, is to one that lies elsewhere.
 #ifndef TARN_ALLOCATOR_BLOCKS_H_
 #define TARN_ALLOCATOR_BLOCKS_H_
 

@@ -12,7 +12,6 @@
 #include <tuple>
 #include <vector>
 
-#include "tarn/allocator/arena.h"
 #include "tarn/allocator/blocks.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/size_class_pool.h"
@@ -37,7 +36,6 @@ class given_buffer : some_bytes, public buffer_block<> {
 using bottoms = std::tuple<pool<static_size<512, 64>>,  // the pool
                            pool<static_size<512, 64>, static_array_store<60>>,  // a static array of blocks
                            size_class_pool<>,  // many sizes
-                           arena<>,  // sizes that are dropped at once
                            heap_block,  // the heap
                            buffer_block<50'000>,  // an array
                            given_buffer>;  // somebody else's bytes
