@@ -155,6 +155,7 @@ template <class Place>
 class product_calls : protected Place {
   using pool = typename Place::type;
   static constexpr bool is_constant = requires { typename std::bool_constant<(pool::block_size(), true)>; };
+  static constexpr bool has_release = requires(pool& all) { all.release(); };
   static constexpr std::size_t bytes_of_pool() noexcept {
     if constexpr (is_constant) return pool::block_size();
     else return unlimited;
@@ -165,96 +166,96 @@ class product_calls : protected Place {
   }
 
  public:
-  static constexpr block_traits traits{.knows_own = true, .has_good_size = true, .can_reset = requires(pool & p){p.release();
-}, .most_bytes = bytes_of_pool(), .most_alignment = alignment_of_pool()
-};  // namespace detail
-using place = Place;
-using Place::Place;
+  static constexpr block_traits traits{.knows_own = true,
+                                       .has_good_size = true,
+                                       .can_reset = has_release,
+                                       .most_bytes = bytes_of_pool(),
+                                       .most_alignment = alignment_of_pool()};
+  using place = Place;
+  using Place::Place;
 
 #if TARN_EXCEPTIONS
-[[nodiscard]] TARN_STEP void* allocate(std::size_t bytes, std::size_t alignment) {
-  if (!fits(bytes, alignment)) [[unlikely]]
-    return detail::or_fail(nullptr);
-  return this->get().allocate();
-}
+  [[nodiscard]] TARN_STEP void* allocate(std::size_t bytes, std::size_t alignment) {
+    if (!fits(bytes, alignment)) [[unlikely]]
+      return detail::or_fail(nullptr);
+    return this->get().allocate();
+  }
 #endif
-[[nodiscard]] TARN_STEP void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
-  return fits(bytes, alignment) ? this->get().try_allocate() : nullptr;
-}
-TARN_STEP void deallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept {
-  this->get().deallocate(block, bytes, alignment);
-}
-bool owns(const void* address) const noexcept { return this->get().owns(address); }
-std::size_t good_size(std::size_t bytes, std::size_t alignment) const noexcept {
-  return fits(bytes, alignment) ? this->get().block_size() : bytes;
-}
-void reset() noexcept
-  requires(traits.can_reset)
-{
-  this->get().release();
-}
+  [[nodiscard]] TARN_STEP void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
+    return fits(bytes, alignment) ? this->get().try_allocate() : nullptr;
+  }
+  TARN_STEP void deallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept {
+    this->get().deallocate(block, bytes, alignment);
+  }
+  bool owns(const void* address) const noexcept { return this->get().owns(address); }
+  std::size_t good_size(std::size_t bytes, std::size_t alignment) const noexcept {
+    return fits(bytes, alignment) ? this->get().block_size() : bytes;
+  }
+  void reset() noexcept
+    requires(traits.can_reset)
+  {
+    this->get().release();
+  }
 
-private:
-TARN_STEP bool fits(std::size_t bytes, std::size_t alignment) const noexcept {
-  return bytes <= this->get().block_size() && alignment <= this->get().block_alignment();
-}
-};  // namespace tarn
+ private:
+  TARN_STEP bool fits(std::size_t bytes, std::size_t alignment) const noexcept {
+    return bytes <= this->get().block_size() && alignment <= this->get().block_alignment();
+  }
+};
 
 /// Blocks of any size: a size_class_pool, an arena, a std::pmr::memory_resource.
 template <class Place>
   requires sizes_product<typename Place::type>
 class product_calls<Place> : protected Place {
   using source = typename Place::type;
+  static constexpr bool has_owns = requires(const source& all, const void* address) { all.owns(address); };
+  static constexpr bool has_class_size = requires(std::size_t bytes) { source::class_size(bytes, bytes); };
+  static constexpr bool has_reset = requires(source& all) { all.reset(); };
 
  public:
-  static constexpr block_traits traits{.knows_own = requires(const source& all, const void* address){all.owns(address);
-}, .has_good_size = requires(std::size_t bytes) { source::class_size(bytes, bytes); },
-    .can_reset = requires(source& all) { all.reset(); }
-}
-;
-using place = Place;
-using Place::Place;
+  static constexpr block_traits traits{.knows_own = has_owns, .has_good_size = has_class_size, .can_reset = has_reset};
+  using place = Place;
+  using Place::Place;
 
 #if TARN_EXCEPTIONS
-[[nodiscard]] TARN_STEP void* allocate(std::size_t bytes, std::size_t alignment) {
-  return this->get().allocate(bytes, alignment);
-}
-#endif
-[[nodiscard]] TARN_STEP void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
-  if constexpr (requires { this->get().try_allocate(bytes, alignment); }) {
-    return this->get().try_allocate(bytes, alignment);
-  } else {
-#if TARN_EXCEPTIONS
-    try {
-      return this->get().allocate(bytes, alignment);
-    } catch (...) {
-      return nullptr;
-    }
-#else
+  [[nodiscard]] TARN_STEP void* allocate(std::size_t bytes, std::size_t alignment) {
     return this->get().allocate(bytes, alignment);
-#endif
   }
-}
-TARN_STEP void deallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept {
-  if (block != nullptr) this->get().deallocate(block, bytes, alignment);
-}
-bool owns(const void* address) const noexcept
-  requires(traits.knows_own)
-{
-  return this->get().owns(address);
-}
-std::size_t good_size(std::size_t bytes, std::size_t alignment) const noexcept
-  requires(traits.has_good_size)
-{
-  return larger(bytes, source::class_size(bytes, alignment));
-}
-void reset() noexcept
-  requires(traits.can_reset)
-{
-  this->get().reset();
-}
-}
-;
+#endif
+  [[nodiscard]] TARN_STEP void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
+    if constexpr (requires { this->get().try_allocate(bytes, alignment); }) {
+      return this->get().try_allocate(bytes, alignment);
+    } else {
+#if TARN_EXCEPTIONS
+      try {
+        return this->get().allocate(bytes, alignment);
+      } catch (...) {
+        return nullptr;
+      }
+#else
+      return this->get().allocate(bytes, alignment);
+#endif
+    }
+  }
+  TARN_STEP void deallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept {
+    if (block != nullptr) this->get().deallocate(block, bytes, alignment);
+  }
+  bool owns(const void* address) const noexcept
+    requires(traits.knows_own)
+  {
+    return this->get().owns(address);
+  }
+  std::size_t good_size(std::size_t bytes, std::size_t alignment) const noexcept
+    requires(traits.has_good_size)
+  {
+    return larger(bytes, source::class_size(bytes, alignment));
+  }
+  void reset() noexcept
+    requires(traits.can_reset)
+  {
+    this->get().reset();
+  }
+};
 
 /// The functions of an xallocator.
 template <class Product>
