@@ -5,6 +5,7 @@
 #include "tarn/allocator/memory_resource.h"
 #include "tarn/allocator/multipool.h"
 #include "tarn/allocator/object_pool.h"
+#include "tarn/allocator/own_pool_allocator.h"
 #include "tarn/allocator/recycling_pool.h"
 #include "tarn/allocator/size_class_pool.h"
 #include "tarn/allocator/stl_allocator.h"
@@ -45,6 +46,8 @@ using classwide = pooled<Ps...>;
 template <class... Ps>
 using nodes = stl_allocator<item<72>, Ps...>;
 template <class... Ps>
+using owned = own_pool_allocator<item<72>, Ps...>;
+template <class... Ps>
 using sizes = size_class_pool<Ps...>;
 template <class... Ps>
 using resource = pool_resource<Ps...>;
@@ -84,6 +87,11 @@ void use(stl_allocator<T, Ps...>& allocator) {
   allocator.deallocate(allocator.allocate(1), 1);
   allocator.deallocate(allocator.allocate(7), 7);
 }
+template <class T, class... Ps>
+void use(own_pool_allocator<T, Ps...>& allocator) {
+  allocator.deallocate(allocator.allocate(1), 1);
+  allocator.deallocate(allocator.allocate(7), 7);
+}
 void use(auto& blocks)
   requires requires { blocks.try_allocate(std::size_t(1), std::size_t(1)); }
 {
@@ -114,6 +122,7 @@ void use_one(Product& product) {
 #define MAKE_recycled(...) MAKE(recycling_pool<test::item<40>, __VA_ARGS__>)
 #define MAKE_classwide(...) MAKE(test::pooled<__VA_ARGS__>)
 #define MAKE_nodes(...) MAKE(stl_allocator<test::item<72>, __VA_ARGS__>)
+#define MAKE_owned(...) MAKE(own_pool_allocator<test::item<72>, __VA_ARGS__>)
 #define MAKE_sizes(...) MAKE(size_class_pool<__VA_ARGS__>)
 #define MAKE_resource(...) MAKE(pool_resource<__VA_ARGS__>)
 #define MAKE_mallocs(...)  // its statistics() is for those that count
