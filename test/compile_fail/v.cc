@@ -183,7 +183,7 @@ RIGHT(tarn::arena<tarn::static_array_store<4096>> right;)
 WRONG(tarn::arena<tarn::static_array_store<4096>, tarn::geometric_growth<>> wrong; void call() { use(wrong); })
 }  // namespace v_array_that_grows
 
-// expect: tarn: [R5] no_growth<> without a number was combined with a store that has no end
+// expect: tarn: [R5] no_growth<> without a number was combined with an unbounded store
 namespace v_heap_without_a_size {
 RIGHT(tarn::arena<tarn::no_growth<4096>> right;)
 WRONG(tarn::arena<tarn::no_growth<>> wrong;)
@@ -195,7 +195,7 @@ RIGHT(tarn::arena<tarn::page_store<>> right;)
 WRONG(tarn::arena<tarn::page_store<>, tarn::heap_store> wrong; void call() { use(wrong); })
 }  // namespace v_two_stores
 
-// expect: tarn: [G1] fixed_growth<0>: chunks of no blocks
+// expect: tarn: [G1] fixed_growth<0> was given, but a chunk needs blocks
 namespace v_no_chunk {
 RIGHT(tarn::arena<tarn::fixed_growth<1>> right;)
 WRONG(tarn::arena<tarn::fixed_growth<0>> wrong; void call() { use(wrong); })
