@@ -14,8 +14,8 @@
 #include "tarn/bench/measure.h"
 #include "tarn/bench/reference.h"
 
-#if __has_include(<plf_hive.h>)
-#include <plf_hive.h>
+#if __has_include("tarn/bench/peers/plf_hive.h")
+#include "tarn/bench/peers/plf_hive.h"
 #endif
 
 namespace tarn_bench {
@@ -68,7 +68,7 @@ struct pmr_sync : pmr_column<Bytes, std::pmr::synchronized_pool_resource> {
 
 /// What `bench/run --peers NAME=FOLDER` found in a folder: a container whose objects stay where they are. It finds the group of
 /// an object by its address, which who keeps iterators needn't.
-#if __has_include(<plf_hive.h>)
+#if __has_include("tarn/bench/peers/plf_hive.h")
 template <std::size_t Bytes>
 class hive {
   struct object {

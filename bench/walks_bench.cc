@@ -13,8 +13,8 @@
 #include "tarn/allocator/object_pool.h"
 #include "tarn/bench/measure.h"
 
-#if __has_include(<plf_hive.h>)
-#include <plf_hive.h>
+#if __has_include("tarn/bench/peers/plf_hive.h")
+#include "tarn/bench/peers/plf_hive.h"
 #endif
 
 namespace tarn_bench {
@@ -97,7 +97,7 @@ struct new_delete {
   std::vector<object*> all_;
 };
 
-#if __has_include(<plf_hive.h>)
+#if __has_include("tarn/bench/peers/plf_hive.h")
 struct plf_hive {
   using place = plf::hive<object>::iterator;
   static constexpr const char* name = "plf_hive";
