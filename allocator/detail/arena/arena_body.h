@@ -65,7 +65,7 @@ class arena_body {
    public:
     /// \param arena  must outlive the scope
     explicit scope(arena_body& arena) noexcept : arena_(arena), mark_(arena.mark()) {}
-    ~scope() { arena_.rewind(mark_); }
+    ~scope() { (void)arena_.go_back_to(mark_); }  // nobody else has the mark
     scope(const scope&) = delete;
     scope& operator=(const scope&) = delete;
 
@@ -212,13 +212,7 @@ class arena_body {
   void rewind(const mark_type& mark) noexcept
     requires(Traits::one_thread)
   {
-    [[maybe_unused]] const typename checks::records left = checks_.left_by(*this, mark.its_);
-    if constexpr (Traits::checks)
-      if (!left.is_good) return;
-    end_objects(mark.endings_);
-    checks_.go_back_to(left);
-    go_back(mark.at_);
-    checks_.renew(*this, mark.its_);
+    if (go_back_to(mark)) checks_.renew(*this, mark.its_);
   }
   template <class T = Traits>
   std::enable_if_t<!T::one_thread> mark() = TARN_DELETED("tarn: [V10] a mark needs no_locking; use an arena for each thread");
@@ -386,6 +380,16 @@ class arena_body {
       endings_ = its->next;
       its->run(its);
     }
+  }
+  /// The mark is gone then. Returns false, and does nothing, if it was no good.
+  bool go_back_to(const mark_type& mark) noexcept {
+    [[maybe_unused]] const typename checks::records left = checks_.left_by(*this, mark.its_);
+    if constexpr (Traits::checks)
+      if (!left.is_good) return false;
+    end_objects(mark.endings_);
+    checks_.go_back_to(left);
+    go_back(mark.at_);
+    return true;
   }
   TARN_STEP void go_back(place to) noexcept {
     [[maybe_unused]] const auto guard = locking_.hit_guard();
