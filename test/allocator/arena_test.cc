@@ -676,7 +676,9 @@ BOOST_AUTO_TEST_CASE(scopes_leave_nothing_where_marks_are_checked) {
   BOOST_TEST((take_said() == words{"in it", "in it", "in it"}));
   const auto around = a.mark();
   const auto gone = a.mark();
-  { const watched::scope its(a); }
+  {
+    const watched::scope its(a);
+  }
   a.rewind(gone);
   BOOST_TEST(reports == 0);
   a.rewind(around);
