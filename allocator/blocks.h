@@ -627,13 +627,15 @@ class checked_bounds : public detail::one_block<detail::block_for<Inner>, false>
     if (!words.stand(kept_for(bytes))) [[unlikely]]
       return refuse(block, bytes);
     words.write(of_freed);
+    auto* const at = static_cast<std::byte*>(block);
+    std::memcpy(at + bytes, at - detail::guard_words::bytes, detail::guard_words::bytes);  // a heap may write in front of it
     void* const start = static_cast<std::byte*>(block) - in_front(alignment);
     detail::memory_tools::unpoison(start, all(bytes, alignment));
     inner_.deallocate(start, all(bytes, alignment), alignment);
   }
 
  private:
-  static constexpr std::uintptr_t of_freed = static_cast<std::uintptr_t>(-1);  // kept in front of a block that is free
+  static constexpr std::uintptr_t of_freed = static_cast<std::uintptr_t>(-1);  // kept around a block that is free
   static constexpr std::uintptr_t kept_for(std::size_t bytes) noexcept { return bytes + 1; }
 
   static constexpr std::size_t in_front(std::size_t alignment) noexcept {
@@ -657,16 +659,11 @@ class checked_bounds : public detail::one_block<detail::block_for<Inner>, false>
 
   TARN_COLD void refuse(void* block, std::size_t bytes) noexcept {
     using detail::guard_words;
-    std::uint64_t copy[2];
-    {
-      const auto* const front = static_cast<std::byte*>(block) - guard_words::bytes;
-      [[maybe_unused]] const detail::memory_tools::window look(front, guard_words::bytes);
-      std::memcpy(copy, front, sizeof copy);
-    }
-    const std::uintptr_t kept = guard_words::kept_in(block, copy);
+    const auto* const at = static_cast<std::byte*>(block);
+    const std::uintptr_t kept = kept_at(at - guard_words::bytes, block);
     misuse what{.pool = this, .block_size = bytes, .address = block, .block = block, .size = bytes};
     const guard_words words(block, bytes);
-    if (kept == of_freed) {
+    if (kept == of_freed || (kept == 0 && kept_at(at + bytes, block) == of_freed)) {
       what.kind = misuse_kind::double_free;
     } else if (kept != 0 && kept != kept_for(bytes)) {
       what.kind = misuse_kind::wrong_size;
@@ -678,6 +675,12 @@ class checked_bounds : public detail::one_block<detail::block_for<Inner>, false>
     }
     if (what.damaged != 0) write(words, block, bytes);  // so that it is reported once
     detail::reporter_among<Options...>::report(what);
+  }
+  static std::uintptr_t kept_at(const std::byte* at, const void* block) noexcept {
+    std::uint64_t copy[2];
+    [[maybe_unused]] const detail::memory_tools::window look(at, sizeof copy);
+    std::memcpy(copy, at, sizeof copy);
+    return detail::guard_words::kept_in(block, copy);
   }
   static void describe(misuse& what, misuse_kind kind, const detail::damage& found, std::ptrdiff_t from) noexcept {
     what.kind = kind;

@@ -125,6 +125,10 @@ class fixed_container : detail::fixed_nodes<detail::fixed_pool<Container, N, Pol
     requires(sizeof...(Args) != 0 && std::is_constructible_v<base, Args..., const allocator&>)
   explicit(sizeof...(Args) == 1) fixed_container(Args&&... args) : base(static_cast<Args&&>(args)..., allocator(nodes::pool)) {}
   fixed_container(std::initializer_list<typename Container::value_type> elements) : fixed_container() { *this = elements; }
+  template <class Compare>
+    requires std::is_constructible_v<base, std::initializer_list<typename base::value_type>, const Compare&, const allocator&>
+  fixed_container(std::initializer_list<typename base::value_type> elements, const Compare& its)
+      : base(elements, its, allocator(nodes::pool)) {}
   /// Element by element. Throws: what these throw.
   fixed_container(const fixed_container& other) : nodes(), base(other, allocator(nodes::pool)) {}
   fixed_container(fixed_container&& other) : nodes(), base(static_cast<base&&>(other), allocator(nodes::pool)) {

@@ -662,6 +662,31 @@ BOOST_AUTO_TEST_CASE(marks_that_are_gone_are_reported) {
   a.rewind(fresh);
   BOOST_TEST(reports == 4);
 }
+BOOST_AUTO_TEST_CASE(scopes_leave_nothing_where_marks_are_checked) {
+  const caught reported;
+  watched a;
+  a.create<says>("outside");
+  const std::size_t before = a.in_use();
+  for (int i = 0; i != 3; ++i) {
+    const watched::scope outer(a);
+    const watched::scope inner(a);
+    a.create<says>("in it");
+  }
+  BOOST_TEST(a.in_use() == before);
+  BOOST_TEST((take_said() == words{"in it", "in it", "in it"}));
+  const auto around = a.mark();
+  const auto gone = a.mark();
+  {
+    const watched::scope its(a);
+  }
+  a.rewind(gone);
+  BOOST_TEST(reports == 0);
+  a.rewind(around);
+  a.rewind(gone);
+  BOOST_TEST((reports == 1 && last.kind == misuse_kind::stale_mark));
+  a.reset();
+  BOOST_TEST((take_said() == words{"outside"}));
+}
 struct rewinds {
   rewinds(watched& a, const watched::mark_type& m) : its(a), mark(m) {}
   ~rewinds() {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <forward_list>
 #include <functional>
+#include <initializer_list>
 #include <iterator>
 #include <list>
 #include <map>
@@ -160,6 +161,9 @@ BOOST_AUTO_TEST_CASE(as_the_containers_constructors) {
   BOOST_TEST((a == b && c == fixed_list<int, 5>{7, 7, 7} && d == fixed_list<int, 5>{0, 0, 0}));
   const fixed_set<int, 5, std::greater<int>> s(std::begin(some), std::end(some), std::greater<int>());
   BOOST_TEST(*s.begin() == 3);
+  const fixed_set<int, 5, std::greater<int>> t({3, 1, 2}, std::greater<int>());
+  BOOST_TEST((t == s));
+  static_assert(!std::is_constructible_v<fixed_list<int, 5>, std::initializer_list<int>, int>);
   BOOST_CHECK_THROW((fixed_list<int, 2>{1, 2, 3}), std::bad_alloc);
   static_assert(!std::is_convertible_v<unsigned, fixed_list<int, 5>>);
   static_assert(std::is_base_of_v<std::list<int, fixed_list<int, 5>::allocator_type>, fixed_list<int, 5>>);

@@ -64,8 +64,8 @@ class arena_body {
   class scope {
    public:
     /// \param arena  must outlive the scope
-    explicit scope(arena_body& arena) noexcept : arena_(arena), mark_(arena.mark()) {}
-    ~scope() { arena_.rewind(mark_); }
+    [[nodiscard]] explicit scope(arena_body& arena) noexcept : arena_(arena), mark_(arena.mark()) {}
+    ~scope() { (void)arena_.go_back_to(mark_); }  // nobody else has the mark
     scope(const scope&) = delete;
     scope& operator=(const scope&) = delete;
 
@@ -142,7 +142,7 @@ class arena_body {
   /// Resizes the newest block in place. Returns whether it did: false if the block isn't the newest, if its chunk has no room,
   /// or for 0 bytes. Nothing has changed in these cases.
   /// Precondition: as for deallocate(); no mark set after the block's allocation is rewound to.
-  TARN_STEP bool grow_last(void* block, std::size_t bytes, std::size_t new_bytes) noexcept {
+  [[nodiscard]] TARN_STEP bool grow_last(void* block, std::size_t bytes, std::size_t new_bytes) noexcept {
     [[maybe_unused]] const auto guard = locking_.hit_guard();
     auto* const start = static_cast<std::byte*>(block);
     const std::size_t taken = arena_taken(larger(bytes, 1));
@@ -199,7 +199,7 @@ class arena_body {
   // ---- going back ----------------------------------------------------------------------------------------------------------
 
   /// Returns the arena's position. The mark is valid until the arena goes back to an earlier one or is reset. O(1).
-  mark_type mark() noexcept
+  [[nodiscard]] mark_type mark() noexcept
     requires(Traits::one_thread)
   {
     const place where = region_.now();
@@ -212,13 +212,7 @@ class arena_body {
   void rewind(const mark_type& mark) noexcept
     requires(Traits::one_thread)
   {
-    [[maybe_unused]] const typename checks::records left = checks_.left_by(*this, mark.its_);
-    if constexpr (Traits::checks)
-      if (!left.is_good) return;
-    end_objects(mark.endings_);
-    checks_.go_back_to(left);
-    go_back(mark.at_);
-    checks_.renew(*this, mark.its_);
+    if (go_back_to(mark)) checks_.renew(*this, mark.its_);
   }
   template <class T = Traits>
   std::enable_if_t<!T::one_thread> mark() = TARN_DELETED("tarn: [V10] a mark needs no_locking; use an arena for each thread");
@@ -386,6 +380,16 @@ class arena_body {
       endings_ = its->next;
       its->run(its);
     }
+  }
+  /// The mark is invalid afterwards. Returns false, and does nothing, if it was so before.
+  bool go_back_to(const mark_type& mark) noexcept {
+    [[maybe_unused]] const typename checks::records left = checks_.left_by(*this, mark.its_);
+    if constexpr (Traits::checks)
+      if (!left.is_good) return false;
+    end_objects(mark.endings_);
+    checks_.go_back_to(left);
+    go_back(mark.at_);
+    return true;
   }
   TARN_STEP void go_back(place to) noexcept {
     [[maybe_unused]] const auto guard = locking_.hit_guard();
