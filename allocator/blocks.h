@@ -628,9 +628,9 @@ class checked_bounds : public detail::one_block<detail::block_for<Inner>, false>
       return refuse(block, bytes);
     words.write(of_freed);
     auto* const at = static_cast<std::byte*>(block);
-    std::memcpy(at + bytes, at - detail::guard_words::bytes, detail::guard_words::bytes);  // a heap may write in front of it
-    void* const start = static_cast<std::byte*>(block) - in_front(alignment);
+    std::byte* const start = at - in_front(alignment);
     detail::memory_tools::unpoison(start, all(bytes, alignment));
+    std::memcpy(at + bytes, at - detail::guard_words::bytes, detail::guard_words::bytes);  // a heap may write in front of it
     inner_.deallocate(start, all(bytes, alignment), alignment);
   }
 
@@ -663,7 +663,7 @@ class checked_bounds : public detail::one_block<detail::block_for<Inner>, false>
     const std::uintptr_t kept = kept_at(at - guard_words::bytes, block);
     misuse what{.pool = this, .block_size = bytes, .address = block, .block = block, .size = bytes};
     const guard_words words(block, bytes);
-    if (kept == of_freed || (kept == 0 && kept_at(at + bytes, block) == of_freed)) {
+    if (kept == of_freed || (kept - 1 >= bytes && is_freed_behind(at, bytes))) {  // else the end may be elsewhere
       what.kind = misuse_kind::double_free;
     } else if (kept != 0 && kept != kept_for(bytes)) {
       what.kind = misuse_kind::wrong_size;
@@ -681,6 +681,11 @@ class checked_bounds : public detail::one_block<detail::block_for<Inner>, false>
     [[maybe_unused]] const detail::memory_tools::window look(at, sizeof copy);
     std::memcpy(copy, at, sizeof copy);
     return detail::guard_words::kept_in(block, copy);
+  }
+  static bool is_freed_behind(const std::byte* block, std::size_t bytes) noexcept {
+    const bool is = kept_at(block + bytes, block) == of_freed;
+    if (!is) detail::memory_tools::unpoison(block + bytes, detail::guard_words::bytes);
+    return is;
   }
   static void describe(misuse& what, misuse_kind kind, const detail::damage& found, std::ptrdiff_t from) noexcept {
     what.kind = kind;
