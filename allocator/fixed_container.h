@@ -132,7 +132,7 @@ class fixed_container : detail::fixed_nodes<detail::fixed_pool<Container, N, Pol
   /// Element by element. Throws: what these throw.
   fixed_container(const fixed_container& other) : nodes(), base(other, allocator(nodes::pool)) {}
   fixed_container(fixed_container&& other) : nodes(), base(static_cast<base&&>(other), allocator(nodes::pool)) {
-    other.clear();
+    (other.clear)();
   }
   /// Element by element. Return the container. Throws: what these throw.
   fixed_container& operator=(const fixed_container& other) {
@@ -142,7 +142,7 @@ class fixed_container : detail::fixed_nodes<detail::fixed_pool<Container, N, Pol
   fixed_container& operator=(fixed_container&& other) {
     if (this == &other) return *this;
     base::operator=(static_cast<base&&>(other));
-    other.clear();
+    (other.clear)();
     return *this;
   }
   fixed_container& operator=(std::initializer_list<typename Container::value_type> elements) {

@@ -494,7 +494,7 @@ void clear_at_once(Container& container) {
   constexpr bool leaves_nothing = detail::leaves_nothing<Container>();
   [[maybe_unused]] detail::clearing_complaint<of_nodes, leaves_nothing> complaint;
   if constexpr (detail::containers_know_iterators) {
-    container.clear();
+    (container.clear)();
   } else if constexpr (of_nodes && leaves_nothing) {
     auto its = container.get_allocator();
     const auto next = its.select_on_container_copy_construction();
@@ -502,7 +502,7 @@ void clear_at_once(Container& container) {
     const std::size_t held_by_one = next.now()->users() - 1;  // copies of the allocator in a container
     if (its.now()->users() != held_by_one + 1) {
       old.end();
-      return container.clear();
+      return (container.clear)();
     }
     swap(container, old.container);
     its.now()->release();
