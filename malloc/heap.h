@@ -31,7 +31,7 @@
 namespace tarn::malloc_library {
 
 static_assert(platform::system::has_pages && platform::system::has_thread_locals && platform::system::thread_keys != 0,
-              "tarn: [Y11] libtarn_malloc needs pages of memory, thread_local variables and keys that report a thread's exit, "
+              "tarn: libtarn_malloc needs pages of memory, thread_local variables and keys that report a thread's exit, "
               "which this target lacks; use pools, or xmalloc");
 
 using classes = geometric_classes<16, 32768>;
