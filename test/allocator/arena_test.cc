@@ -741,18 +741,24 @@ BOOST_AUTO_TEST_CASE(marks_without_room_for_a_record_are_believed) {
   BOOST_TEST(a.in_use() == 56u);
   BOOST_TEST(reports == 0);
 }
-struct misaligned final : std::pmr::memory_resource {
-  alignas(16) std::byte bytes[8192];
-  void* do_allocate(std::size_t, std::size_t) override { return bytes + 8; }
-  void do_deallocate(void*, std::size_t, std::size_t) override {}
-  bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
+/// Gives regions 8 bytes behind what was asked for.
+struct misaligned_store {
+  using axis = tarn::axis::store;
+  static constexpr store_traits traits{};
+  alignas(16) static inline std::byte bytes[8192];
+
+  template <class Traits>
+  struct source {
+    constexpr explicit source(const misaligned_store&) noexcept {}
+    static detail::memory acquire(std::size_t wanted, std::size_t) noexcept { return {bytes + 8, wanted}; }
+    static void release(detail::memory, std::size_t) noexcept {}
+  };
 };
 BOOST_AUTO_TEST_CASE(a_broken_store_is_reported) {
   const caught reported;
-  misaligned its;
-  arena<checked, resource_store> a{resource_store(&its)};
+  arena<checked, misaligned_store> a;
   BOOST_TEST(a.try_allocate(8) == nullptr);
-  BOOST_TEST((reports == 1 && last.kind == misuse_kind::broken_store && last.address == its.bytes + 8));
+  BOOST_TEST((reports == 1 && last.kind == misuse_kind::broken_store && last.address == misaligned_store::bytes + 8));
 }
 
 #if defined(TARN_ASAN)

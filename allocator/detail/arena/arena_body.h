@@ -134,7 +134,7 @@ class arena_body {
     const std::size_t taken = arena_taken(larger(bytes, 1));
     if constexpr (memory_tools::active)
       if (block != nullptr) memory_tools::poison(block, taken);
-    if (static_cast<std::byte*>(block) + taken == region_.at() && block != nullptr)
+    if (address_of(block) + taken == address_of(region_.at()) && block != nullptr)  // numbers: null may not be added to
       region_.move_to(static_cast<std::byte*>(block));
   }
   TARN_STEP void deallocate(void* block, std::size_t bytes, std::size_t) noexcept { deallocate(block, bytes); }
