@@ -21,9 +21,9 @@ TOP = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
 SECTIONS = ["learn", "do", "look up", "understand"]
 LINK = re.compile(r"(\]\(<?)([^)\s>]+)")
 FENCE = re.compile(r"^( *```)(cpp|text)\b.*$", re.MULTILINE)
-# A page without a table of contents, and those that the search prefers.
+# A page without a table of contents, those that the search prefers, and one that it leaves out.
 HEADS = {"docs/chooser.md": "hide: toc", "docs/vocabulary.md": "search:\n  boost: 2", "docs/errors.md": "search:\n  boost: 2",
-         "docs/misuse.md": "search:\n  boost: 2"}
+         "docs/misuse.md": "search:\n  boost: 2", "CHANGELOG.md": "search:\n  exclude: true"}
 INLINE = {"#products": "docs/products", "#axes": "docs/axes"}  # folders without an index; docs/README.md lists their pages
 
 
