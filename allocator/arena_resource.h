@@ -5,7 +5,7 @@
 //   ...                                    // the containers end
 //   request.reset();                       // the chunks stay for the next
 //
-//   tarn::resource_of_arena over(arena);   // of an arena that you have
+// Over an arena that you have: pmr::resource_over<Arena&>.
 #ifndef TARN_ALLOCATOR_ARENA_RESOURCE_H_
 #define TARN_ALLOCATOR_ARENA_RESOURCE_H_
 
@@ -16,32 +16,7 @@
 #include "tarn/allocator/detail/construct.h"
 #include "tarn/policies/store/resource_store.h"
 
-namespace tarn {
-
-/// A memory resource over an arena, which must outlive it. Freeing gives the newest block's bytes back, and does nothing else.
-/// Two are equal only if they are the same.
-/// \tparam Arena  an arena<...>, or a static_arena's body
-template <class Arena>
-class resource_of_arena : public std::pmr::memory_resource {
- public:
-  /// \param arena  must outlive the resource
-  explicit resource_of_arena(Arena& arena) noexcept : arena_(arena) {}
-
-  /// Returns what it was made with.
-  Arena& arena() const noexcept { return arena_; }
-
- protected:
-  void* do_allocate(std::size_t bytes, std::size_t alignment) override { return arena_.allocate(bytes, alignment); }
-  void do_deallocate(void* block, std::size_t bytes, std::size_t alignment) override {
-    arena_.deallocate(block, bytes, alignment);
-  }
-  bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
-
- private:
-  Arena& arena_;
-};
-
-namespace pmr {
+namespace tarn::pmr {
 
 /// A memory resource with its own arena, for use instead of std::pmr::monotonic_buffer_resource. Its chunks come from an
 /// upstream resource. Besides release() it has reset(), which keeps the chunks.
@@ -77,8 +52,6 @@ class arena_resource : public std::pmr::memory_resource {
   its_arena arena_;
 };
 
-}  // namespace pmr
-
-}  // namespace tarn
+}  // namespace tarn::pmr
 
 #endif  // TARN_ALLOCATOR_ARENA_RESOURCE_H_

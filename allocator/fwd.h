@@ -61,8 +61,6 @@ template <class Header, class Inner>
 class prefix;
 template <class T, class... Policies>
 class recycling_pool;
-template <class Arena>
-class resource_of_arena;
 template <std::size_t Threshold, class Small, class Large>
 class segregate;
 template <class Mutex, class Inner>

@@ -143,7 +143,6 @@ using tarn::recycling_pool;
 using tarn::report_exhaustion;
 using tarn::report_in_use;
 using tarn::reported_to;
-using tarn::resource_of_arena;
 using tarn::resource_store;
 using tarn::retention_policy;
 using tarn::retention_traits;

@@ -19,6 +19,7 @@
 #include "tarn/allocator/arena.h"
 #include "tarn/allocator/arena_resource.h"
 #include "tarn/allocator/pool.h"
+#include "tarn/allocator/resource_over.h"
 #include "tarn/allocator/registry.h"
 #include "tarn/policies/checking/checked.h"
 #include "tarn/policies/name/named.h"
@@ -820,10 +821,10 @@ BOOST_AUTO_TEST_CASE(containers_of_the_standard_library) {
 }
 BOOST_AUTO_TEST_CASE(a_resource_over_an_arena_of_ones_own) {
   arena<mutex_locking<>> a;
-  resource_of_arena over(a);
+  pmr::resource_over<arena<mutex_locking<>>&> over(a);
   std::pmr::vector<int> numbers(1000, 7, &over);
   BOOST_TEST(a.owns(numbers.data()));
-  BOOST_TEST(&over.arena() == &a);
+  BOOST_TEST(&over.block() == &a);
 }
 BOOST_AUTO_TEST_CASE(an_allocator_over_an_arena) {
   arena<> a;
