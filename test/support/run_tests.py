@@ -60,6 +60,7 @@ FULL = {
     "tsan": Configuration(("--config=tsan",), "threads", UNDER_TSAN),  # the two runtimes see different races
     "tsan_gcc": Configuration(("--config=tsan_gcc",), "threads", UNDER_TSAN),
     "benchmarks": None,
+    "mallocs": None,
     "cmake_list": None,
     "consumer": None,
     "platforms": None,
@@ -78,6 +79,7 @@ NIGHTLY = {
     "tsan": Configuration(("--config=tsan",), "", UNDER_TSAN),
     "tsan_gcc": Configuration(("--config=tsan_gcc",), "", UNDER_TSAN),
     "benchmarks": None,
+    "mallocs": None,
     "cmake_list": None,
     "consumer": None,
     "platforms": None,
@@ -95,6 +97,7 @@ LEFT_OUT = {"quick": ("slow", "nightly", *NEEDS), "full": ("nightly",), "nightly
 COMMANDS = {
     "cmake_list": ["test/support/check_cmake"],
     "benchmarks": ["bench/run", "--smoke", "--out"],  # and a folder
+    "mallocs": ["bench/malloc/run", "--smoke"],
     "consumer": ["test/consumer/run"],
     "platforms": ["test/platforms/run"],
     "platform_parts": ["test/platforms/parts"],
@@ -113,8 +116,8 @@ AT_NIGHT = {"platforms": ["--all"], "platform_parts": ["--all"], "migration": ["
 LEAST = {
     "quick": {"gcc_sanitizers": 1800, "tsan_gcc": 250, "gcc_debug": 1900},
     "full": {"gcc_debug": 4200, "gcc": 2100, "clang19": 2100, "clang14": 2100, "sanitizers": 2900, "tsan": 270, "tsan_gcc": 270,
-             "benchmarks": 45, "cmake_list": 9, "consumer": 25, "platforms": 400, "platform_parts": 230, "migration": 60,
-             "site": 9, "observe": 12},
+             "benchmarks": 45, "mallocs": 14, "cmake_list": 9, "consumer": 25, "platforms": 400, "platform_parts": 230,
+             "migration": 60, "site": 9, "observe": 12},
     "nightly": {"clang14": 2000, "tsan_gcc": 1900, "platforms": 1100, "platform_parts": 230, "migration": 100, "site": 25,
                 "observe": 12, "packages": 5},
 }
