@@ -59,13 +59,12 @@ class two_blocks {
     requires(is_other<A> && takes<A>)
   constexpr explicit(false) two_blocks(A&& only) : two_blocks(std::bool_constant<has_default>(), static_cast<A&&>(only)) {}
 
-  /// Returns whether an address lies in a block of one of them.
+  /// As of any block.
   bool owns(const void* address) const noexcept
     requires(First::traits.knows_own && Second::traits.knows_own)
   {
     return first_.owns(address) || second_.owns(address);
   }
-  /// Frees all blocks of both.
   void reset() noexcept
     requires(First::traits.can_reset && Second::traits.can_reset)
   {
@@ -94,19 +93,17 @@ class one_block {
     requires(!std::is_base_of_v<one_block, std::remove_cvref_t<A>> && std::constructible_from<Inner, A>)
   constexpr explicit(false) one_block(A&& inner) : inner_(static_cast<A&&>(inner)) {}
 
-  /// Returns whether an address lies in a block.
+  /// As of any block.
   bool owns(const void* address) const noexcept
     requires(Inner::traits.knows_own)
   {
     return inner_.owns(address);
   }
-  /// Returns how many bytes such a request gets.
   std::size_t good_size(std::size_t bytes, std::size_t alignment = default_alignment_of_blocks) const noexcept
     requires(SameSize && Inner::traits.has_good_size)
   {
     return inner_.good_size(bytes, alignment);
   }
-  /// Frees all blocks.
   void reset() noexcept
     requires(Inner::traits.can_reset)
   {
@@ -124,8 +121,8 @@ class one_block {
 
 // ---- two blocks ---------------------------------------------------------------------------------------------------------
 
-/// Requests of up to Threshold bytes from one block, larger ones from another. So are those that are aligned to more than the
-/// first is known to meet. Where the size is a constant, nothing is left of the question.
+/// Requests of up to Threshold bytes from one block; those that are larger, or aligned to more than the first block supports,
+/// from another. If the size is a constant, the compiler decides.
 template <std::size_t Threshold, class Small, class Large>
 class segregate : public detail::two_blocks<detail::block_for<Small>, detail::block_for<Large>> {
   using small_block = detail::block_for<Small>;
@@ -151,23 +148,20 @@ class segregate : public detail::two_blocks<detail::block_for<Small>, detail::bl
   using detail::two_blocks<small_block, large_block>::two_blocks;
 
 #if TARN_EXCEPTIONS
-  /// Returns a block. Throws: what the block that serves it throws.
+  /// As of any block.
   [[nodiscard]] TARN_STEP void* allocate(std::size_t bytes, std::size_t alignment = detail::default_alignment_of_blocks) {
     return is_small(bytes, alignment) ? first_.allocate(bytes, alignment) : second_.allocate(bytes, alignment);
   }
 #endif
-  /// As allocate(), but returns null where there is none.
   [[nodiscard]] TARN_STEP void* try_allocate(std::size_t bytes,
                                              std::size_t alignment = detail::default_alignment_of_blocks) noexcept {
     return is_small(bytes, alignment) ? first_.try_allocate(bytes, alignment) : second_.try_allocate(bytes, alignment);
   }
-  /// Frees a block; null: does nothing.
   TARN_STEP void deallocate(void* block, std::size_t bytes,
                             std::size_t alignment = detail::default_alignment_of_blocks) noexcept {
     if (is_small(bytes, alignment)) first_.deallocate(block, bytes, alignment);
     else second_.deallocate(block, bytes, alignment);
   }
-  /// Returns how many bytes such a request gets.
   std::size_t good_size(std::size_t bytes, std::size_t alignment = detail::default_alignment_of_blocks) const noexcept
     requires(traits.has_good_size)
   {
@@ -207,8 +201,8 @@ struct nested_by_size<Least, up_to<Bytes, Block>, Others...>
 template <class... Blocks>
 using by_size = typename detail::nested_by_size<0, Blocks...>::type;
 
-/// Requests that the first block refuses are served by the second. A block goes back to where it came from, which the first
-/// must be able to tell.
+/// Requests that the first block refuses are served by the second. The first must have owns(), because a block is freed where it
+/// came from.
 template <class First, class Second>
 class fall_back
     : public detail::two_blocks<
@@ -238,27 +232,24 @@ class fall_back
   using detail::two_blocks<first_block, second_block>::two_blocks;
 
 #if TARN_EXCEPTIONS
-  /// Returns a block of the first or, where that has none, of the second. Throws: what the second throws.
+  /// As of any block.
   [[nodiscard]] TARN_STEP void* allocate(std::size_t bytes, std::size_t alignment = detail::default_alignment_of_blocks) {
     if (void* const block = first_.try_allocate(bytes, alignment)) [[likely]]
       return block;
     return second_.allocate(bytes, alignment);
   }
 #endif
-  /// As allocate(), but returns null where neither has one.
   [[nodiscard]] TARN_STEP void* try_allocate(std::size_t bytes,
                                              std::size_t alignment = detail::default_alignment_of_blocks) noexcept {
     if (void* const block = first_.try_allocate(bytes, alignment)) [[likely]]
       return block;
     return second_.try_allocate(bytes, alignment);
   }
-  /// Frees a block; null: does nothing.
   TARN_STEP void deallocate(void* block, std::size_t bytes,
                             std::size_t alignment = detail::default_alignment_of_blocks) noexcept {
     if (first_.owns(block)) first_.deallocate(block, bytes, alignment);
     else second_.deallocate(block, bytes, alignment);
   }
-  /// Returns how many bytes such a request gets from either.
   std::size_t good_size(std::size_t bytes, std::size_t alignment = detail::default_alignment_of_blocks) const noexcept
     requires(traits.has_good_size)
   {
@@ -270,13 +261,13 @@ class fall_back
   constexpr auto& second() noexcept { return detail::seen(second_); }
 };
 
-/// An array in the object, and what serves the rest: a small vector's memory.
+/// An array in the object, and a block for the rest: a small vector's memory.
 template <std::size_t Bytes, class Next>
 using stack_first = fall_back<buffer_block<Bytes>, Next>;
 
 // ---- one block, and something more --------------------------------------------------------------------------------------
 
-/// A Header in front of each block, constructed with it.
+/// A Header, default-constructed, in front of each block.
 template <class Header, class Inner>
 class prefix : public detail::one_block<detail::block_for<Inner>, false> {
   using inner_block = detail::block_for<Inner>;
@@ -297,16 +288,14 @@ class prefix : public detail::one_block<detail::block_for<Inner>, false> {
   using detail::one_block<inner_block, false>::one_block;
 
 #if TARN_EXCEPTIONS
-  /// Returns a block behind a new header. Throws: what the block inside throws.
+  /// As of any block.
   [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment = detail::default_alignment_of_blocks) {
     return behind(inner_.allocate(all(bytes, alignment), stronger(alignment)), alignment);
   }
 #endif
-  /// As allocate(), but returns null where there is no block.
   [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment = detail::default_alignment_of_blocks) noexcept {
     return behind(inner_.try_allocate(all(bytes, alignment), stronger(alignment)), alignment);
   }
-  /// Frees a block; null: does nothing.
   void deallocate(void* block, std::size_t bytes, std::size_t alignment = detail::default_alignment_of_blocks) noexcept {
     if (block == nullptr) return;
     inner_.deallocate(static_cast<std::byte*>(block) - in_front(alignment), all(bytes, alignment), stronger(alignment));
@@ -334,8 +323,8 @@ class prefix : public detail::one_block<detail::block_for<Inner>, false> {
   }
 };
 
-/// Every block is aligned to N bytes, or to more if the request says so, also where the block inside can't do that: it is then
-/// asked for N bytes and a pointer more.
+/// Every block is aligned to N bytes, or to more if requested. If the block inside can't do that, it serves N bytes and a pointer
+/// more.
 template <std::size_t N, class Inner>
 class aligned_to : public detail::one_block<detail::block_for<Inner>, false> {
   using inner_block = detail::block_for<Inner>;
@@ -356,20 +345,18 @@ class aligned_to : public detail::one_block<detail::block_for<Inner>, false> {
   using detail::one_block<inner_block, false>::one_block;
 
 #if TARN_EXCEPTIONS
-  /// Returns a block. Throws: what the block inside throws.
+  /// As of any block.
   [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment = N) {
     alignment = detail::larger(alignment, N);
     if (alignment <= of_inner.most_alignment) return inner_.allocate(bytes, alignment);
     return inside(inner_.allocate(all(bytes, alignment), own_alignment), alignment);
   }
 #endif
-  /// As allocate(), but returns null where there is no block.
   [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment = N) noexcept {
     alignment = detail::larger(alignment, N);
     if (alignment <= of_inner.most_alignment) return inner_.try_allocate(bytes, alignment);
     return inside(inner_.try_allocate(all(bytes, alignment), own_alignment), alignment);
   }
-  /// Frees a block; null: does nothing.
   void deallocate(void* block, std::size_t bytes, std::size_t alignment = N) noexcept {
     alignment = detail::larger(alignment, N);
     if (alignment <= of_inner.most_alignment) return inner_.deallocate(block, bytes, alignment);
@@ -425,30 +412,26 @@ class shared_between : public detail::one_block<detail::block_for<Inner>> {
   using detail::one_block<inner_block>::one_block;
 
 #if TARN_EXCEPTIONS
-  /// Returns a block. Throws: what the block inside throws.
+  /// As of any block.
   [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment = detail::default_alignment_of_blocks) {
     const guard lock(mutex_);
     return inner_.allocate(bytes, alignment);
   }
 #endif
-  /// As allocate(), but returns null where there is none.
   [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment = detail::default_alignment_of_blocks) noexcept {
     const guard lock(mutex_);
     return inner_.try_allocate(bytes, alignment);
   }
-  /// Frees a block; null: does nothing.
   void deallocate(void* block, std::size_t bytes, std::size_t alignment = detail::default_alignment_of_blocks) noexcept {
     const guard lock(mutex_);
     inner_.deallocate(block, bytes, alignment);
   }
-  /// Returns whether an address lies in a block.
   bool owns(const void* address) const noexcept
     requires(traits.knows_own)
   {
     const guard lock(mutex_);
     return inner_.owns(address);
   }
-  /// Frees all blocks.
   void reset() noexcept
     requires(traits.can_reset)
   {
@@ -480,23 +463,21 @@ class counted : public detail::one_block<detail::block_for<Inner>> {
   using detail::one_block<inner_block>::inner_;
 
  public:
-  /// As of any block: those of the block inside.
+  /// As of any block.
   static constexpr block_traits traits = of_inner;
   /// Without an argument, if the block inside needs none; or with its own.
   using detail::one_block<inner_block>::one_block;
 
 #if TARN_EXCEPTIONS
-  /// Returns a block. Throws: what the block inside throws.
+  /// As of any block.
   [[nodiscard]] TARN_STEP void* allocate(std::size_t bytes, std::size_t alignment = detail::default_alignment_of_blocks) {
     return add(inner_.allocate(bytes, alignment), bytes, alignment);
   }
 #endif
-  /// As allocate(), but returns null where there is none.
   [[nodiscard]] TARN_STEP void* try_allocate(std::size_t bytes,
                                              std::size_t alignment = detail::default_alignment_of_blocks) noexcept {
     return add(inner_.try_allocate(bytes, alignment), bytes, alignment);
   }
-  /// Frees a block; null: does nothing.
   TARN_STEP void deallocate(void* block, std::size_t bytes,
                             std::size_t alignment = detail::default_alignment_of_blocks) noexcept {
     if (block == nullptr) return;
@@ -504,7 +485,6 @@ class counted : public detail::one_block<detail::block_for<Inner>> {
     bytes_ -= detail::good_size_of(inner_, bytes, alignment);
     inner_.deallocate(block, bytes, alignment);
   }
-  /// Frees all blocks.
   void reset() noexcept
     requires(traits.can_reset)
   {
@@ -513,7 +493,7 @@ class counted : public detail::one_block<detail::block_for<Inner>> {
     bytes_ = 0;
   }
 
-  /// Returns what was counted. `bytes` are those of the blocks in use, as the block inside has them; `chunks` is 0.
+  /// Returns what was counted. `bytes`: of the blocks in use, as the block inside has them; `chunks` is 0.
   pool_counts statistics() const noexcept { return {blocks_.in_use(), blocks_.peak(), blocks_.allocations(), 0, bytes_}; }
 
  private:
@@ -545,13 +525,13 @@ class traced : public detail::one_block<detail::block_for<Inner>>, detail::sink_
   using detail::one_block<inner_block>::inner_;
 
  public:
-  /// As of any block: those of the block inside.
+  /// As of any block.
   static constexpr block_traits traits = of_inner;
   /// Without an argument, if the block inside needs none; or with its own.
   using detail::one_block<inner_block>::one_block;
 
 #if TARN_EXCEPTIONS
-  /// Returns a block. Throws: what the block inside throws.
+  /// As of any block.
   [[nodiscard]] TARN_STEP void* allocate(std::size_t bytes, std::size_t alignment = detail::default_alignment_of_blocks) {
     try {
       return tell(inner_.allocate(bytes, alignment), bytes);
@@ -561,19 +541,16 @@ class traced : public detail::one_block<detail::block_for<Inner>>, detail::sink_
     }
   }
 #endif
-  /// As allocate(), but returns null where there is none.
   [[nodiscard]] TARN_STEP void* try_allocate(std::size_t bytes,
                                              std::size_t alignment = detail::default_alignment_of_blocks) noexcept {
     return tell(inner_.try_allocate(bytes, alignment), bytes);
   }
-  /// Frees a block; null: does nothing.
   TARN_STEP void deallocate(void* block, std::size_t bytes,
                             std::size_t alignment = detail::default_alignment_of_blocks) noexcept {
     if (block == nullptr) return;
     sink_.on_event({trace_kind::free, this, block, bytes});
     inner_.deallocate(block, bytes, alignment);
   }
-  /// Frees all blocks.
   void reset() noexcept
     requires(traits.can_reset)
   {
@@ -590,9 +567,9 @@ class traced : public detail::one_block<detail::block_for<Inner>>, detail::sink_
   TARN_NO_UNIQUE_ADDRESS sink sink_;
 };
 
-/// Guard bytes around each block, as those of `checked` in a pool. They are examined when the block is freed. Reported are: a
-/// write past its end or in front of it, a free with a wrong size, and a second free until the memory is used again. If the
-/// handler returns, the block stays in use.
+/// Guard bytes around each block, like those of `checked` in a pool, verified when the block is freed. Reports a write past its
+/// end or in front of it, a free with a wrong size, and a second free until the memory is used again. If the handler returns,
+/// the block stays in use.
 /// \tparam Options  reported_to<handler>; otherwise the misuse handler of the process is called
 template <class Inner, class... Options>
 class checked_bounds : public detail::one_block<detail::block_for<Inner>, false> {
@@ -611,16 +588,14 @@ class checked_bounds : public detail::one_block<detail::block_for<Inner>, false>
   using detail::one_block<inner_block, false>::one_block;
 
 #if TARN_EXCEPTIONS
-  /// Returns a block between guard bytes. Throws: what the block inside throws.
+  /// As of any block.
   [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment = detail::default_alignment_of_blocks) {
     return guarded(inner_.allocate(all(bytes, alignment), alignment), bytes, alignment);
   }
 #endif
-  /// As allocate(), but returns null where there is none.
   [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment = detail::default_alignment_of_blocks) noexcept {
     return guarded(inner_.try_allocate(all(bytes, alignment), alignment), bytes, alignment);
   }
-  /// Examines a block, and frees it if nothing is wrong; null: does nothing.
   void deallocate(void* block, std::size_t bytes, std::size_t alignment = detail::default_alignment_of_blocks) noexcept {
     if (block == nullptr) return;
     const detail::guard_words words(block, bytes);

@@ -22,7 +22,7 @@ TREE = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, HERE)
 import headers
 
-NOTE = "<!-- Written by generate.py from the headers' comments, pages.toml and examples/. Don't edit this page. -->\n"
+NOTE = "<!-- generate.py writes this page. -->\n"
 # A sentence that begins so is a line of its own. The first word of the line, and how the sentence begins.
 PHRASES = (("Precondition", r"Preconditions?\b[^:.]*:"), ("Returns", r"Returns?\b|Whether\b"), ("Throws", r"Throws:"),
            ("Complexity", r"O\("), ("Thread safety", r"Thread safety:"))
@@ -134,7 +134,10 @@ def described(comment, kind):
 # ---- an entry --------------------------------------------------------------------------------------------------------------
 
 LISTED = ("member", "enumerator", "constant", "type")
-SHORT = (100, 25)  # of what is a row of its class's list: columns of the signature, words of the comment, at most
+SHORT = (130, 40)  # of what is a row of its class's list: columns of the signature, words of the comment, at most
+
+
+AS_OTHERS = re.compile(r"As (of|the standard requires of) [\w:' ]+\.$")  # the class lists only the names of such members
 
 
 def is_special(one):
@@ -146,6 +149,8 @@ def is_special(one):
 def is_listed(one):
     """Whether it is a row of its class's list: what isn't called, and functions that are said in a sentence."""
     columns, words = SHORT
+    if AS_OTHERS.match(one.comment):
+        return True
     if not one.parent or len(shown_signature(one)) > columns or "\n" in one.signature:
         return False
     if re.search(r"^( {2,}|\s*\\t?param )", one.comment, re.MULTILINE):
@@ -154,10 +159,10 @@ def is_listed(one):
 
 
 def shown_signature(one):
-    """Of a concept, its head: what it demands, its comment says. Of a type and a constant, no value out of tarn::detail."""
-    head, _, value = one.signature.partition(" = ")
-    return head if one.kind == "concept" or one.kind in ("type", "constant") and one.parent and "detail::" in value else \
-        one.signature
+    """Of a concept, its head: what it demands, its comment says. Of a type and a constant, no value that is computed."""
+    head, value = (re.split(r" = |(?=\{)", one.signature, maxsplit=1) + [""])[:2]
+    is_computed = one.kind in ("type", "constant") and one.parent and re.search(r"detail::|[{]", value)
+    return head if one.kind == "concept" or is_computed else one.signature
 
 
 def is_for_authors(one):
@@ -192,8 +197,9 @@ def split(group):
 
 
 def listed_signature(one):
-    """The signature in one line."""
-    return shown_signature(one).replace("\n", " ")
+    """The signature in one line; of a member that is described elsewhere, the name."""
+    short = one.name.rpartition("::")[2] + ("()" if one.kind == "function" else "")
+    return short if AS_OTHERS.match(one.comment) else shown_signature(one).replace("\n", " ")
 
 
 def rows(members, about_class):
@@ -223,7 +229,7 @@ def entry(group, members, page_header):
     first = group[0]
     lines = [f"{'###' if first.parent else '##'} {heading(one.name for one in group)}", ""]
     if first.file != page_header and not first.parent and "/detail/" not in first.file:
-        lines += [f"{first.kind.capitalize()}, in `tarn/{first.file}`:", ""]
+        lines += [f"`tarn/{first.file}`", ""]
     signatures = "\n".join(dict.fromkeys(shown_signature(one) for one in group)).split("\n")
     lines += ["```text", *(part for line in signatures for part in textwrap.wrap(
         line, 116, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)), "```", ""]
