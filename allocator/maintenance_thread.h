@@ -49,6 +49,7 @@ struct maintained_place {
   maintained (*maintain)(void* object, time until) noexcept;
   maintained_place* next = nullptr;
   maintained_place* previous = nullptr;
+  // Order: relaxed; a number.
   atomic_word<maintained> last = maintained::unfinished;
 };
 
@@ -141,11 +142,14 @@ class maintenance_rounds : fork_member {
 
   mutex mutex_;
   maintained_place* first_ = nullptr;
-  maintained_place* at_ = nullptr;    // the thread is in its maintain(), or is moving to the next
+  maintained_place* at_ = nullptr;  // the thread is in its maintain(), or is moving to the next
   bool is_child_ = false;
-  const std::uint64_t period_;        // nanoseconds
-  atomic_word<unsigned> turns_ = 0;   // of all places
-  atomic_word<unsigned> bell_ = 0;    // changes when the thread should check immediately
+  const std::uint64_t period_;  // nanoseconds
+  // Order: relaxed; mutex.
+  atomic_word<unsigned> turns_ = 0;  // of all places
+  // Order: add release, load acquire. stops_ is set before the bell rings, and checked after it.
+  atomic_word<unsigned> bell_ = 0;  // changes when the thread should check immediately
+  // Order: relaxed; see bell_.
   atomic_word<bool> stops_ = false;
 };
 

@@ -61,6 +61,7 @@ class observing_thread {
   }
 
   observer watched_;
+  // Order: relaxed. Set before the bell is shut down, which wakes the thread: the system orders both.
   detail::atomic_word<bool> stops_ = false;
   union {
     std::thread thread_;  // not destroyed in the child of a fork, where it can't be joined

@@ -82,6 +82,8 @@ class pool_made_late {
       if (place) stores.release(place, alignof(member));
     }
   };
+  // Order: exchange acquire and release, also if it fails; load acquire. The pool is constructed before the exchange. The
+  // slower thread uses what the faster one created.
   atomic_word<member*> made_ = nullptr;
 };
 
@@ -219,6 +221,8 @@ class own_blocks<basic_pool<dynamic_size, Locking, Growth, Store, Others...>>
     return static_cast<Made*>(detail::or_fail(its));
   }
 
+  // Order: one less: acquire and release, one more: relaxed; load acquire. The thread that takes away the last user sees what
+  // all others did to the pool. A new user is a copy of one that stays during this.
   atomic_word<std::size_t> users_ = 1;
   made_late<node_pool> nodes_;
   made_late<array_pool> arrays_;
@@ -442,6 +446,8 @@ class own_pool_allocator {
     return its;
   }
 
+  // Order: exchange acquire and release, also if it fails; load acquire; by the allocator's own thread relaxed. What the
+  // address leads to is constructed before the exchange. The slower thread uses what the faster one created.
   mutable detail::atomic_word<shared*> shared_ = nullptr;
 };
 

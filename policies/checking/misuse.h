@@ -280,6 +280,7 @@ inline void print_and_abort(const misuse& what) noexcept {
 }
 
 namespace detail {
+// Order: exchange acquire and release, load acquire. What a handler needs is written before it is set.
 TARN_FOUND_IN_PROCESS inline constinit atomic_word<misuse_handler> library_handler = print_and_abort;
 inline atomic_word<misuse_handler>& misuse_handler_now() noexcept { return one_in_process<library_handler, 0x105>::get(); }
 

@@ -73,6 +73,8 @@ class mutex {
     while (word_.exchange(contended, detail::memory_order_acquire) != unlocked) detail::wait_while(word_.address(), contended);
   }
 
+  // Order: lock acquire, unlock release; relaxed while the process has one thread, because creating a second one orders all
+  // before. The slow path exchanges *contended* before it waits, and unlock exchanges as well, so one of them sees the other.
   detail::atomic_word<unsigned> word_ = unlocked;
 };
 
@@ -113,6 +115,7 @@ class spin_mutex {
     }
   }
 
+  // Order: exchange acquire, store release; looking is relaxed. It is the mutex.
   detail::atomic_word<bool> locked_ = false;
 };
 

@@ -149,6 +149,7 @@ class page_memory_over {
 #endif
   }
 
+  // Order: relaxed; a hint: the system lacks a call. At worst it is requested again.
   static inline constinit atomic_word<bool> one_by_one_ = false;
 };
 

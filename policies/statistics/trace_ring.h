@@ -278,8 +278,11 @@ class trace_ring {
   static inline constinit thread_local ring* mine_ = nullptr;
   static inline detail::trace_word start_ticks_;
   static inline detail::trace_word start_nanoseconds_;
+  // Order: relaxed; numbers.
   static inline constinit detail::atomic_word<std::uint32_t> threads_ = 0;
   static inline constinit detail::atomic_word<std::uint64_t> lost_ = 0;
+  // Order: exchange acquire, store release. A thread that takes a ring sees all that its last holder added, or the system
+  // reports that holder gone.
   static inline constinit detail::atomic_word<std::uintptr_t> taken_[Threads]{};  // by which thread; 0: by none
   static inline constinit detail::thread_marks marks_{};
   static inline constinit detail::thread_end ends_of_threads_{};

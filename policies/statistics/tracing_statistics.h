@@ -138,6 +138,7 @@ struct perfetto_trace {
   static inline constinit platform::looked_up<bool (*)(std::uint32_t, std::uint64_t, std::uint64_t)> allocated_{
       "AHeapProfile_reportAllocation"};
   static inline constinit platform::looked_up<void (*)(std::uint32_t, std::uint64_t)> freed_{"AHeapProfile_reportFree"};
+  // Order: load acquire, exchange acquire and release. The heap is registered before its number is used.
   static inline constinit detail::atomic_word<std::uint32_t> heap_ = 0;  // its number, and one more
 };
 

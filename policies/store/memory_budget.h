@@ -123,12 +123,17 @@ class memory_budget {
     if (above_ != nullptr && before <= soft && now > soft) rose_.store(true, detail::memory_order_release);
   }
 
+  // Order: relaxed; numbers. Those of reserved_ and rose_ are named there.
   detail::atomic_word<std::size_t> limit_;
   detail::atomic_word<std::size_t> soft_limit_ = detail::size_max;
+  // Order: take acquire, give back release. Memory that makes room has gone before the room is used. One word holds all, so the
+  // limit is exact.
   detail::atomic_word<std::size_t> reserved_ = 0;  // used, and what is being requested from stores
   detail::atomic_word<std::size_t> used_ = 0;
   detail::atomic_word<std::size_t> peak_ = 0;
   detail::atomic_word<std::size_t> refused_ = 0;
+  // Order: set release, notify acquire and release. One of the threads that see it set resets it, and calls with what was
+  // counted before.
   detail::atomic_word<bool> rose_ = false;  // and it wasn't reported yet
   const handler above_ = nullptr;
   void* const context_ = nullptr;

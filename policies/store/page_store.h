@@ -226,6 +226,7 @@ class refusal_counts {
     count.store(count.load(memory_order_relaxed) + 1, memory_order_relaxed);
   }
 
+  // Order: relaxed; numbers, written under a guard of the pool.
   atomic_word<std::size_t> locks_ = 0;
   atomic_word<std::size_t> fills_ = 0;
   atomic_word<int> error_ = 0;

@@ -242,6 +242,7 @@ class class_members {
   }
 
  private:
+  // Order: store release, load acquire; under the mutex relaxed. The member is constructed before its address is stored.
   atomic_word<member*> members_[Classes::count]{};  // first: the hot path finds them at offset 0
   TARN_NO_UNIQUE_ADDRESS owner_mutex<Locking> making_;
   TARN_NO_UNIQUE_ADDRESS class_places<member, Classes::count, Chunks::tagged> places_;

@@ -430,6 +430,7 @@ class upstream {
   TARN_NO_UNIQUE_ADDRESS blocks_of_second<has_second> second_;
   TARN_NO_UNIQUE_ADDRESS std::conditional_t<Traits::keeps_memory, metadata_memory, no_metadata_memory> own_;
   TARN_NO_UNIQUE_ADDRESS std::conditional_t<looks, broken_region, no_broken_region> broken_;
+  // Order: relaxed; own.
   TARN_NO_UNIQUE_ADDRESS std::conditional_t<notes_grower, atomic_word<thread_number>, no_grower> grower_{};
 };
 
