@@ -201,8 +201,8 @@ struct nested_by_size<Least, up_to<Bytes, Block>, Others...>
 template <class... Blocks>
 using by_size = typename detail::nested_by_size<0, Blocks...>::type;
 
-/// Requests that the first block refuses are served by the second. The first must have owns(), because a block is freed where it
-/// came from.
+/// Requests that the first block refuses are served by the second. The first must have owns(), because a block is freed where
+/// it came from.
 template <class First, class Second>
 class fall_back
     : public detail::two_blocks<
@@ -323,8 +323,8 @@ class prefix : public detail::one_block<detail::block_for<Inner>, false> {
   }
 };
 
-/// Every block is aligned to N bytes, or to more if requested. If the block inside can't do that, it serves N bytes and a pointer
-/// more.
+/// Every block is aligned to N bytes, or to more if requested. If the block inside can't do that, it serves N bytes and a
+/// pointer more.
 template <std::size_t N, class Inner>
 class aligned_to : public detail::one_block<detail::block_for<Inner>, false> {
   using inner_block = detail::block_for<Inner>;
