@@ -146,6 +146,11 @@ def is_special(one):
         bool(re.search(r"= (delete|default)\s*$", one.signature)) or one.name.rsplit("::", 1)[-1].startswith("~"))
 
 
+def is_silent(one):
+    """Whether the list of its class doesn't have it: what is defaulted or deleted. Of copying, the list says in words that it is."""
+    return is_special(one) and not (one.signature.endswith("= default") and one.name.rsplit("::", 1)[-1] in one.parent)
+
+
 def is_listed(one):
     """Whether it is a row of its class's list: what isn't called, and functions that are said in a sentence."""
     columns, words = SHORT
@@ -199,22 +204,25 @@ def split(group):
 def listed_signature(one):
     """The signature in one line; of a member that is described elsewhere, the name."""
     short = one.name.rpartition("::")[2] + ("()" if one.kind == "function" else "")
-    return short if AS_OTHERS.match(one.comment) else shown_signature(one).replace("\n", " ")
+    return short if AS_OTHERS.match(one.comment) or is_for_authors(one) else shown_signature(one).replace("\n", " ")
 
 
 def rows(members, about_class):
     """The list of the members that are told in a sentence. Those with one comment share a row, and so do overloads."""
-    found = {}
+    found, copied = {}, True
     for name, group in groups_of(members).items():
         first = next((one.comment for one in group if one.comment), name)
         for one in split(group)[0]:
+            if is_silent(one):
+                copied &= "(const " not in one.signature
+                continue
             found.setdefault("" if is_special(one) or is_for_authors(one) else one.comment or first, []).append(one)
     lines = []
     for said, those in sorted(found.items(), key=lambda row: row[0] == ""):  # what is deleted comes last
         text = row_text(said, those[0].kind) if said != about_class and said != those[0].name else ""
         code = ", ".join(f"`{each}`" for each in dict.fromkeys(map(listed_signature, those)))
         lines.append(f"* {code}: {text}" if text else f"* {code}")
-    return lines
+    return lines + ([] if copied else ["* Can't be copied or moved."])
 
 
 def heading(names):

@@ -67,6 +67,7 @@ def wrong_rows(group, there, of_class):
     """What the declarations of a name lack in the list of their class, or None. Enumerators on one line have the comment of
     their type."""
     said = rows(there.get(group[0].parent, ""))
+    group = [one for one in group if not generate.is_silent(one)]
     missing = [listed for one in group if (listed := generate.listed_signature(one)) not in said]
     if missing:
         return f"the list of {group[0].parent} doesn't have '{missing[0]}'"
