@@ -22,21 +22,21 @@
 
 namespace tarn {
 
-/// An arena that names one policy for each axis, in the order of the axes. Its members, which are detail::arena_body's:
+/// An arena with one policy for each axis, in the order of the axes. Its members, in detail::arena_body:
 ///
 ///   allocate, try_allocate, also with a known size; deallocate, grow_last    blocks
 ///   create, make_span                                                        objects
 ///   mark, rewind, scope, reset, release, trim                                going back
 ///   owns, in_use, capacity, statistics, store                                questions
 ///
-/// It can't be copied or moved. Its destructor destroys all objects, the newest first, and gives every chunk back.
+/// Its destructor destroys all objects, the newest first, and returns every chunk.
 template <class Locking, class Growth, class Store, class Exhaustion, class Checking, class Statistics, class Name = unnamed>
 class basic_arena : public detail::arena_body_of<false, Locking, Growth, Store, Exhaustion, Checking, Statistics, Name> {
   using body = detail::arena_body_of<false, Locking, Growth, Store, Exhaustion, Checking, Statistics, Name>;
   using policies = detail::policy_types<Locking, Growth, Store, Exhaustion, Checking, Statistics, Name>;
 
  public:
-  /// \param given  policy objects of this arena, in any order; those without a default value must be among them
+  /// \param given  policy objects of this arena, in any order, including those without a default value
   /// Throws: what copying them throws.
   template <class... Given>
   constexpr explicit(sizeof...(Given) == 1) basic_arena(const Given&... given) noexcept(detail::copies_cannot_throw<Given...>)
@@ -48,12 +48,11 @@ class basic_arena : public detail::arena_body_of<false, Locking, Growth, Store, 
   ~basic_arena() { this->close(); }
 };
 
-/// The arena of the policies given, in any order; the others are the defaults.
+/// The arena of these policies, in any order, and of the others' defaults.
 template <class... Policies>
 using arena = typename decltype(detail::compose_arena<Policies...>())::type;
 
-/// The process-wide arena of a tag: constant-initialised, no guard variable, usable before main and after static destruction.
-/// It is never destroyed: what is in it lasts until reset() or release().
+/// The process-wide arena of a tag: constant-initialised, usable before main and after static destruction, and never destroyed.
 template <class Tag, class... Policies>
 class static_arena {
   using its = detail::static_arena_body<Tag, arena<Policies...>>;
@@ -69,9 +68,8 @@ class static_arena {
   static inline constinit body body_{its::values()};
 };
 
-/// An allocator over an arena for the standard library's containers, which must be destroyed before the arena goes back.
-/// Containers that are moved, swapped or copy-assigned keep the arena that they were made with. Two are equal if their arena is
-/// the same.
+/// The standard containers' allocator over an arena. Containers must be destroyed before the arena frees their blocks; if they
+/// are moved, swapped or copy-assigned, each keeps its arena. Two are equal if they have the same arena.
 /// \tparam Arena  an arena<...>, or a static_arena's body
 template <class T, class Arena = arena<>>
 class arena_allocator {
