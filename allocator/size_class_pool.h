@@ -27,7 +27,7 @@ namespace tarn {
 ///   class_size(bytes, alignment)                                                     questions
 ///   reserve(blocks, bytes, alignment), try_reserve, trim(), release(), reset()       chunks
 ///
-/// It can't be copied or moved. Its destructor returns everything, including blocks still in use.
+/// Its destructor returns everything, including blocks still in use.
 template <class... Policies>
 class size_class_pool : public detail::class_body_of<Policies...> {
   using body = detail::class_body_of<Policies...>;

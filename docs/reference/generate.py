@@ -177,12 +177,12 @@ def is_for_authors(one):
 
 
 def shown_comment(one):
-    """Of the concept of an axis, what is in front of the first list: the members that the pool calls."""
+    """Of what only authors of policies need, where it is described."""
     if is_for_authors(one):
-        said = re.sub(r"\n*^ {2,}.*", "", one.comment, flags=re.MULTILINE | re.DOTALL)
-        return f"{said} The header lists the members that the pool calls."
-    is_traits = one.kind == "class" and one.name.endswith("_traits")
-    return f"{one.comment} The header says what each means." if is_traits else one.comment
+        return "For your own policies: the header lists the members that a pool calls."
+    if one.kind == "class" and one.name.endswith("_traits"):
+        return "What your own type declares: the header says what each means."
+    return one.comment
 
 
 def row_text(comment, kind):

@@ -956,9 +956,9 @@ struct thread_cached {
                              unsigned{Threads}, largest()>;
 };
 
-/// The default of products that any thread may use: DECLARE_MEMORY_POOL, stl_allocator. If threads may not keep blocks, as over
-/// a bounded store, mutex_locking<thread_aware_mutex> takes its place. Without
-/// threads, both are no_locking; without thread-local variables, this is mutex_locking<>.
+/// The default of products that any thread may use, such as DECLARE_MEMORY_POOL and stl_allocator: thread_cached<>; over a
+/// bounded store, mutex_locking<thread_aware_mutex> takes its place. Without threads, both are no_locking; without thread-local
+/// variables, this is mutex_locking<>.
 using shared_locking = std::conditional_t<
     !platform::system::has_threads, no_locking,
     typename std::conditional_t<platform::system::has_thread_locals, std::type_identity<thread_cached<>>,
