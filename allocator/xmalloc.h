@@ -58,8 +58,8 @@ class xallocator {
     return pools::instance().allocate_or_null(bytes, alignment < 16 ? 16 : alignment);
   }
 
-  /// As posix_memalign(): puts such a block into `block` and returns 0; or returns ENOMEM, or EINVAL if the alignment isn't a
-  /// power of two or is smaller than a pointer, and leaves `block` and errno unchanged.
+  /// As posix_memalign(): puts such a block into `block` and returns 0. Otherwise it returns ENOMEM, or EINVAL if the alignment
+  /// is smaller than a pointer or not a power of two; `block` and errno are unchanged.
   [[nodiscard]] static int allocate_aligned(void** block, std::size_t alignment, std::size_t bytes) noexcept {
     if (alignment < sizeof(void*) || !detail::is_power_of_two(alignment)) return EINVAL;
     const int before = errno;

@@ -18,8 +18,7 @@ namespace tarn {
 /// What tracing_statistics requires of a sink:
 ///   static void on_event(const trace_event&) noexcept
 /// It is called by the thread that calls the pool, often with the pool's lock held; with thread_cached and lock_free, by many
-/// threads at the same time. It must not call the pool, nor allocate memory that comes from it. While it waits, the pool waits.
-/// Optional members:
+/// threads at the same time. It must not call the pool or allocate from it. Optional members:
 ///   template <class Traits> struct state          constexpr; a member of each pool, whose on_event() is called instead
 ///   arguments_hold, struct complaint              as a policy has them
 template <class S>
