@@ -239,6 +239,8 @@ def entry(group, members, page_header):
     if first.file != page_header and not first.parent and "/detail/" not in first.file:
         lines += [f"`tarn/{first.file}`", ""]
     signatures = "\n".join(dict.fromkeys(shown_signature(one) for one in group)).split("\n")
+    if first.kind == "type":  # names for types with the same parameters: these once
+        signatures = list(dict.fromkeys(signatures))
     lines += ["```text", *(part for line in signatures for part in textwrap.wrap(
         line, 116, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)), "```", ""]
     said = set()
@@ -373,7 +375,8 @@ def index_text(pages, about):
     for page, names in pages.items():
         for group, _ in entries_of(names):
             at = anchor(heading(one.name for one in group))
-            for one in group if not group[0].parent else []:
+            named_by_page = group[0].kind == "type" and page in ("containers", "presets")
+            for one in group if not group[0].parent and not named_by_page else []:
                 links[one.kind][one.name] = f"[`{one.name.removeprefix('tarn::')}`]({page}.md#{at})"
     links["macro"].update({name: f"[`{name}`](settings.md#{anchor(name)})" for name in about["settings"]})
     for kind, title in KINDS:

@@ -103,9 +103,9 @@ def wrong_entry(group, there, of_class):
     if group and not said_in(text):
         return f"{where}: it has no comment"
     for one in group:
-        signature = generate.shown_signature(one)
-        if signature not in re.sub(r"\n +", " ", text):
-            return f"{where}: the entry doesn't have '{signature}'"
+        flat = re.sub(r"\n +", " ", text).split("\n")
+        if missing := [line for line in generate.shown_signature(one).split("\n") if line not in flat]:
+            return f"{where}: the entry doesn't have '{missing[0]}'"
         if wrong := wrong_function(one, text):
             return f"{where}: {wrong}"
     return None
