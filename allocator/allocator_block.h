@@ -117,7 +117,7 @@ struct policies_of<Product<Ps...>> {
   static constexpr bool have_defaults = (has_default_value<Ps> && ...);
 };
 
-/// Where the product lies: in the block, elsewhere, or it is the one of its tag.
+/// Where the product is: in the block, elsewhere, or it is the one of its tag.
 template <class Product>
 class product_place {
  public:
@@ -276,7 +276,7 @@ class function_calls {
   }
 };
 
-/// A block that lies elsewhere.
+/// A block elsewhere.
 template <class Block>
 class referred_calls : protected product_place<Block&> {
  public:

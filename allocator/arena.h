@@ -5,8 +5,8 @@
 //   void* text = request.allocate(100, 1);
 //   request.reset();                      // frees everything; the chunks stay for the next request
 //
-// mark() and rewind(), or a scope, free what was allocated after the mark. arena<Policies...> takes policies in any order, and
-// only those that differ from the default: locking, growth and store in bytes, exhaustion, checking, statistics and name.
+// mark() and rewind(), or a scope, free what was allocated after the mark. arena<Policies...> takes policies of locking, growth
+// and store (in bytes), exhaustion, checking, statistics and name, in any order. Those that are left out are the default's.
 #ifndef TARN_ALLOCATOR_ARENA_H_
 #define TARN_ALLOCATOR_ARENA_H_
 

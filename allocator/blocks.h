@@ -10,7 +10,7 @@
 //   counted, traced, checked_bounds               one block, and what is seen of it
 //
 // Products can be named as parts: pool, static_pool, size_class_pool, xallocator, and anything with allocate(bytes, alignment).
-// A reference, such as my_pool&, refers to an object of yours.
+// A reference, such as my_pool&, refers to your own object.
 #ifndef TARN_ALLOCATOR_BLOCKS_H_
 #define TARN_ALLOCATOR_BLOCKS_H_
 
@@ -311,7 +311,7 @@ class prefix : public detail::one_block<detail::block_for<Inner>, false> {
   static constexpr std::size_t in_front(std::size_t alignment) noexcept {
     return detail::round_up(sizeof(Header), alignment);  // sizeof is a multiple of its own
   }
-  /// At least one byte behind the header: so that a block lies in what the block inside owns.
+  /// At least one byte after the header, so that a block is in what the block inside owns.
   static constexpr std::size_t all(std::size_t bytes, std::size_t alignment) noexcept {
     return detail::add(detail::larger(bytes, 1), in_front(alignment));
   }
@@ -371,7 +371,7 @@ class aligned_to : public detail::one_block<detail::block_for<Inner>, false> {
   static constexpr std::size_t all(std::size_t bytes, std::size_t alignment) noexcept {
     return detail::add(detail::larger(bytes, 1), alignment - 1 + sizeof(void*));
   }
-  /// The aligned part of a block, which lies behind a pointer to where that starts.
+  /// The aligned part of a block, after a pointer to where that starts.
   static void* inside(void* start, std::size_t alignment) noexcept {
     if (start == nullptr) return nullptr;
     const std::uintptr_t at = detail::address_of(start) + sizeof start;
@@ -446,7 +446,7 @@ class shared_between : public detail::one_block<detail::block_for<Inner>> {
 // ---- one block, and what is seen of it ----------------------------------------------------------------------------------
 
 namespace detail {
-/// What counters and sinks are told of a block as if it were a pool: how numbers are changed.
+/// How the numbers of counters and sinks are changed for a block, as for a pool.
 template <bool AnyThread>
 struct cells_of_block {
   template <class T>
@@ -625,7 +625,7 @@ class checked_bounds : public detail::one_block<detail::block_for<Inner>, false>
     write(detail::guard_words(block, bytes), block, bytes);
     return block;
   }
-  /// The tools may look at the guard bytes: nobody would tell them when a block ends with what is inside, as in an array.
+  /// The tools may look at the guard bytes: they aren't notified when a block is freed with what contains it, such as an array.
   static void write(const detail::guard_words& words, void* block, std::size_t bytes) noexcept {
     words.write(kept_for(bytes));
     detail::memory_tools::unpoison(static_cast<std::byte*>(block) - detail::guard_words::bytes, detail::guard_words::bytes);

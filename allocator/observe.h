@@ -394,9 +394,9 @@ class observer {
     delete its_;
   }
 
-  /// Returns a descriptor for poll(), select() or epoll only: it is readable while serve() has something to do; on systems
-  /// without epoll only while there are new clients, so call serve() regularly as well. -1: it was moved from, or this is the
-  /// child of a fork.
+  /// Returns a descriptor for poll(), select() or epoll only: it is readable while serve() has something to do. On systems
+  /// without epoll it is readable only while there are new clients, so call serve() regularly as well. -1: it was moved from,
+  /// or this is the child of a fork.
   int descriptor() const noexcept { return its_ != nullptr ? its_->clients.descriptor() : -1; }
 
   /// Answers the requests so far, and waits for no client. A client that hasn't sent a request and read the answer after ten

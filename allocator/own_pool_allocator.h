@@ -123,7 +123,7 @@ class own_blocks<basic_pool<dynamic_size, Locking, Growth, Store, Others...>>
   }
   own_blocks(const own_blocks&) = delete;
 
-  /// One allocator more has them; so many fewer, and the last ends them.
+  /// One allocator more has them; `users` fewer, and the last destroys them.
   TARN_STEP void join() noexcept { users_.fetch_add(1, memory_order_relaxed); }
   void leave(std::size_t users = 1) noexcept {
     if (users_.fetch_sub(users, memory_order_acq_rel) == users) end();
@@ -419,7 +419,7 @@ class own_pool_allocator {
   }
   explicit own_pool_allocator(shared* its) noexcept : shared_(its) {}
 
-  /// As the owner sees it, who uses it alone, and as others see it, who copy or compare it at the same time.
+  /// As its only owner sees it, and as other threads see it, which copy or compare it at the same time.
   TARN_STEP shared* now() const noexcept { return shared_.load(detail::memory_order_relaxed); }
   shared* seen() const noexcept { return shared_.load(detail::memory_order_acquire); }
 

@@ -37,8 +37,8 @@ struct store_traits {
   bool tells_later = false;        // tell(): called after acquire() was, at the end of the pool's operation, with nothing held
 
   /// Returns the traits of a store over this one: the same, except that each region goes through that store, by acquire(), and
-  /// that pages inside regions aren't freed, because it may have locked them, or let a device write there. If it hasn't, it
-  /// sets can_discard to the inner one's.
+  /// that pages inside regions aren't freed. It may have locked them, or let a device write there; if it hasn't, it sets
+  /// can_discard to the inner one's.
   constexpr store_traits wrapped() const noexcept {
     store_traits all = *this;
     all.in_place = false;

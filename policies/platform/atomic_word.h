@@ -13,7 +13,7 @@
 //
 // Relaxed is enough for a *number* (no thread concludes anything about other memory from it) and for a *hint* (a wrong value
 // costs only time). It is also enough for an *own* word (only one thread writes it, or a thread compares it with its own
-// number), and for a word of a *mutex* that both sides hold at some moment.
+// number). So it is for a word of a *mutex* that both sides hold at some moment.
 #ifndef TARN_POLICIES_PLATFORM_ATOMIC_WORD_H_
 #define TARN_POLICIES_PLATFORM_ATOMIC_WORD_H_
 
