@@ -495,9 +495,8 @@ constexpr auto choose_block() noexcept {
     return std::type_identity<block_of<T>>{};
   } else {
     static_assert(allocator_block<product>,
-                  "tarn: [W1] an allocator was to be made of something that is no block and no product: its traits are no "
-                  "tarn::block_traits, or it lacks what they promise; name a pool, heap_block, or what satisfies "
-                  "tarn::allocator_block");
+                  "tarn: [W1] a part of an allocator isn't a block or a product: its traits aren't a tarn::block_traits, or "
+                  "it lacks what they promise; use a pool, heap_block, or your own tarn::allocator_block");
     return std::type_identity<no_block>{};
   }
 }

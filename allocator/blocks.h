@@ -131,8 +131,8 @@ class segregate : public detail::two_blocks<detail::block_for<Small>, detail::bl
   static constexpr const block_traits& of_large = large_block::traits;
   static_assert(
       of_small.most_bytes >= Threshold,
-      "tarn: [W3] segregate sends requests to a block that refuses them, since they are larger than any of its blocks; "
-      "lower the threshold, or name larger blocks");
+      "tarn: [W3] segregate sends requests to a block that refuses them, because they are larger than any of its blocks; "
+      "lower the threshold, or use larger blocks");
   using detail::two_blocks<small_block, large_block>::first_;
   using detail::two_blocks<small_block, large_block>::second_;
 
@@ -192,7 +192,7 @@ template <std::size_t Least, std::size_t Bytes, class Block, class... Others>
 struct nested_by_size<Least, up_to<Bytes, Block>, Others...>
     : std::type_identity<segregate<Bytes, Block, typename nested_by_size<Bytes, Others...>::type>> {
   static_assert(Bytes > Least,
-                "tarn: [W4] by_size has a line that no request comes to, since an earlier one is up to as many bytes; write "
+                "tarn: [W4] by_size has a line that never gets a request, because an earlier one takes as many bytes; write "
                 "the lines by ascending size");
 };
 }  // namespace detail
@@ -210,8 +210,8 @@ class fall_back
           detail::block_for<Second>> {
   static_assert(
       detail::block_for<First>::traits.knows_own,
-      "tarn: [W2] fall_back was given a first block that can't tell whether a block is its own, so that none could be "
-      "given back; name one with owns() as the first (a pool, a buffer_block, an arena)");
+      "tarn: [W2] fall_back was given a first block that can't tell whether a block is its own, so none could be freed; use "
+      "one with owns() as the first (a pool, a buffer_block, an arena)");
   using first_block =
       std::conditional_t<detail::block_for<First>::traits.knows_own, detail::block_for<First>, detail::no_block>;
   using second_block = detail::block_for<Second>;
@@ -273,8 +273,8 @@ class prefix : public detail::one_block<detail::block_for<Inner>, false> {
   using inner_block = detail::block_for<Inner>;
   static constexpr const block_traits& of_inner = inner_block::traits;
   static_assert(std::is_nothrow_default_constructible_v<Header> && std::is_trivially_destructible_v<Header>,
-                "tarn: [W6] prefix was given a header that has a destructor, or no constructor without arguments that doesn't "
-                "throw; name a struct of plain members, and fill it in through header_of()");
+                "tarn: [W6] prefix was given a header that has a destructor, or whose default constructor is missing or may "
+                "throw; use a struct of plain members, and fill it in through header_of()");
   using detail::one_block<inner_block, false>::inner_;
 
  public:
@@ -331,8 +331,7 @@ class aligned_to : public detail::one_block<detail::block_for<Inner>, false> {
   static constexpr const block_traits& of_inner = inner_block::traits;
   static_assert(
       detail::is_power_of_two(N),
-      "tarn: [W5] aligned_to was given an alignment that is no power of two, which no address can meet; give 1, 2, 4, "
-      "8 ...");
+      "tarn: [W5] aligned_to was given an alignment that isn't a power of two; give 1, 2, 4, 8 ...");
   using detail::one_block<inner_block, false>::inner_;
 
  public:
@@ -390,9 +389,9 @@ class shared_between : public detail::one_block<detail::block_for<Inner>> {
   static constexpr bool can_lock = detail::basic_lockable<Mutex> && detail::locks_here<Mutex>;
   static_assert(can_lock,
                 "tarn: [W7] shared_between was given a type without lock() and unlock(), or one of tarn's mutexes on a target "
-                "without threads; name a mutex of this target");
+                "without threads; use a mutex of this target");
   static_assert(!of_inner.any_thread,
-                "tarn: [W8] shared_between was put around a block that any thread may use already; drop shared_between");
+                "tarn: [W8] shared_between was put around a block that any thread may already use; drop shared_between");
   struct no_mutex {
     void lock() noexcept {}
     void unlock() noexcept {}
@@ -515,8 +514,8 @@ class traced : public detail::one_block<detail::block_for<Inner>>, detail::sink_
   using inner_block = detail::block_for<Inner>;
   static constexpr const block_traits& of_inner = inner_block::traits;
   static_assert(trace_sink<Sink>,
-                "tarn: [W9] traced was given a sink without a static on_event(const trace_event&) that is noexcept and returns "
-                "void; add it, or name trace_ring<>");
+                "tarn: [W9] traced was given a sink without a static on_event(const trace_event&) that is noexcept and "
+                "returns void; add it, or use trace_ring<>");
   struct deaf_sink {
     static void on_event(const trace_event&) noexcept {}
   };

@@ -32,8 +32,8 @@ template <bool OfNodes>
 struct fixed_complaint {
   static_assert(
       OfNodes,
-      "tarn: [Q4] fixed_container was given something that is no list, map or set, so that its elements are in no "
-      "nodes whose number could be fixed; use std::array, or a container over a size_class_pool<static_array_store<N>>");
+      "tarn: [Q4] fixed_container was given something that isn't a list, map or set, so it has no nodes whose number could be "
+      "fixed; use std::array, or a container over a size_class_pool<static_array_store<N>>");
 };
 template <class Container, std::size_t N, class... Policies>
 constexpr auto judge_fixed() noexcept {

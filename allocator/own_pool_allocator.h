@@ -258,8 +258,7 @@ template <bool HasEnd>
 struct own_store_complaint {
   static_assert(!HasEnd,
                 "tarn: [Q1] own_pool_allocator was given a store that has one region (static_array_store, buffer_store), but "
-                "each container has its own pool, which several sizes share; use fixed_container, or stl_allocator over a "
-                "size_class_pool");
+                "several sizes share each container's own pool; use fixed_container, or stl_allocator over a size_class_pool");
 };
 
 template <class... Ps>
@@ -463,11 +462,10 @@ constexpr bool leaves_nothing() noexcept {
 template <bool OfNodes, bool LeavesNothing>
 struct clearing_complaint {
   static_assert(OfNodes,
-                "tarn: [Q2] clear_at_once was given something that is no list, map or set, so that its elements are in no "
-                "nodes; use its own clear()");
+                "tarn: [Q2] clear_at_once was given something that isn't a list, map or set; use its own clear()");
   static_assert(!OfNodes || LeavesNothing,
-                "tarn: [Q3] clear_at_once was given a container whose elements or comparator have a destructor, which nobody "
-                "would call; use its own clear()");
+                "tarn: [Q3] clear_at_once was given a container whose elements or comparator have a destructor, which it "
+                "wouldn't call; use its own clear()");
 };
 
 /// An empty container whose destructor doesn't run.

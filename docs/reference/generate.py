@@ -147,7 +147,7 @@ def is_special(one):
 
 
 def is_silent(one):
-    """Whether the list of its class doesn't have it: what is defaulted or deleted. Of copying, the list says in words that it is."""
+    """Whether the list of its class doesn't have it: what is defaulted or deleted. If copying is, the list says so in words."""
     return is_special(one) and not (one.signature.endswith("= default") and one.name.rsplit("::", 1)[-1] in one.parent)
 
 
