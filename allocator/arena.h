@@ -36,8 +36,7 @@ class basic_arena : public detail::arena_body_of<false, Locking, Growth, Store, 
   using policies = detail::policy_types<Locking, Growth, Store, Exhaustion, Checking, Statistics, Name>;
 
  public:
-  /// \param given  policy objects of this arena, in any order, including those without a default value
-  /// Throws: what copying them throws.
+  /// As of a basic_pool.
   template <class... Given>
   constexpr explicit(sizeof...(Given) == 1) basic_arena(const Given&... given) noexcept(detail::copies_cannot_throw<Given...>)
       : body(detail::with_listing<Name>(detail::accept_values<policies>(given...))) {

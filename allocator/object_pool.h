@@ -140,7 +140,7 @@ class object_pool {
     call_site where_;
   };
 
-  /// \param given  policy objects, as for the pool. Throws: what copying them throws.
+  /// As of a basic_pool.
   template <class... Given>
   constexpr explicit(sizeof...(Given) == 1) object_pool(const Given&... given) noexcept(
       detail::copies_cannot_throw<Given...>)

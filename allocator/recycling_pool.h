@@ -233,7 +233,7 @@ class recycling_pool {
  public:
   using value_type = T;  // the type of the objects
 
-  /// \param given  policy objects, as for a pool. Throws: what copying them throws.
+  /// As of a basic_pool.
   template <class... Given>
   constexpr explicit(sizeof...(Given) == 1) recycling_pool(const Given&... given) noexcept(
       detail::copies_cannot_throw<Given...>)

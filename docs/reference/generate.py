@@ -137,7 +137,7 @@ LISTED = ("member", "enumerator", "constant", "type")
 SHORT = (130, 40)  # of what is a row of its class's list: columns of the signature, words of the comment, at most
 
 
-AS_OTHERS = re.compile(r"As (of|the standard requires of) [\w:' ]+\.$")  # the class lists only the names of such members
+AS_OTHERS = re.compile(r"As (of|the standard requires of) [\w:', ()]+\.$")  # the class lists only the names of such members
 
 
 def is_special(one):

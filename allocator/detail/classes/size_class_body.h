@@ -280,14 +280,14 @@ class size_class_body {
   }
 #endif
 
-  /// Like allocate(), but returns null if the store has no memory. Never waits for a block.
+  /// As of a basic_pool, with the arguments of allocate().
   [[nodiscard("tarn: a discarded block is leaked")]] void* try_allocate(
       std::size_t bytes, std::size_t alignment = default_alignment) noexcept {
     if (member* const m = ready(bytes, alignment)) [[likely]]
       return m->pool.try_allocate();
     return allocate_slow(bytes, alignment, limit_of_try());
   }
-  /// Like allocate(), but returns null where that throws.
+  /// As of a basic_pool, with the arguments of allocate().
   [[nodiscard("tarn: a discarded block is leaked")]] void* allocate_or_null(
       std::size_t bytes, std::size_t alignment = default_alignment) noexcept {
     if constexpr (waits) return allocate_for(bytes, alignment, waits_as_usual());
