@@ -240,7 +240,11 @@ def entry(group, members, page_header):
         lines += [f"`tarn/{first.file}`", ""]
     signatures = "\n".join(dict.fromkeys(shown_signature(one) for one in group)).split("\n")
     if first.kind == "type":  # names for types with the same parameters: these once
-        signatures = list(dict.fromkeys(signatures))
+        heads = collections.defaultdict(list)
+        for one in group:
+            *head, name = shown_signature(one).split("\n")
+            heads["".join(head)].append(name)
+        signatures = [line for head, names in heads.items() for line in [head] * bool(head) + names]
     lines += ["```text", *(part for line in signatures for part in textwrap.wrap(
         line, 116, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)), "```", ""]
     said = set()

@@ -62,7 +62,7 @@ class sampled_trace {
     TARN_NO_UNIQUE_ADDRESS std::conditional_t<counts_here, std::int64_t, nothing> left_{};
   };
 
-  /// Returns how many blocks were chosen, and not passed on because another one had their place.
+  /// Returns how many chosen blocks weren't passed on because another one had their place.
   static std::uint64_t missed() noexcept { return missed_.load(detail::memory_order_relaxed); }
 
  private:

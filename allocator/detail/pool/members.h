@@ -145,7 +145,7 @@ class pool_members {
     return take_batch(out, waits_within{nanoseconds_of(timeout)});
   }
 
-  /// Frees many blocks; ignores null pointers among them. `blocks` is only read. Precondition: as for deallocate(); none twice.
+  /// Frees many blocks; ignores null. Precondition: as for deallocate(); none twice.
   void deallocate_batch(span<void* const> blocks) noexcept {
     while (!blocks.empty()) {
       const auto some = blocks.first(smaller(64, blocks.size()));  // so that no lock is held for long
@@ -257,7 +257,7 @@ class pool_members {
   }
 
   /// Returns the pool's source, to read what its store reports.
-  /// Precondition, if that depends on chunks: no chunk is added or removed during this.
+  /// Precondition if that depends on chunks: no chunk is added or removed during this.
   const auto& store() const noexcept
     requires(Traits::has_source)
   {
@@ -286,8 +286,8 @@ class pool_members {
     if constexpr (Traits::checking::traits.knows_owner) state_.checking.hand_over();
   }
 
-  /// For a SIGSEGV handler: which sampled block the faulting address belongs to, and whether that was freed.
-  /// Returns false, and leaves `what` unchanged, if no such block is near. Allocates nothing, takes no lock.
+  /// For a SIGSEGV handler: describes the sampled block near the faulting address. Returns false, and leaves `what` unchanged, if
+  /// there is none. Allocates nothing, takes no lock.
   bool explain_fault(const void* address, misuse& what) const noexcept
     requires(Traits::samples)
   {
