@@ -23,7 +23,7 @@ from policy_heads import WORDS, classes_on_an_axis, policies_of
 
 # The least number of code blocks, of those that are run too, and of tests that test/misuse/README.md names. Raise them in the
 # change that adds some.
-FLOOR = {"code blocks": 110, "code blocks that run": 98, "tests of bad input": 76}
+FLOOR = {"code blocks": 105, "code blocks that run": 94, "tests of bad input": 76}
 
 # Nearly all code includes it, and parsing it is most of the work. Where a block's own headers include it, it is put before
 # them, as parsed already; whether a block includes all that it needs is seen all the same.
