@@ -117,7 +117,7 @@ struct policies_of<Product<Ps...>> {
   static constexpr bool have_defaults = (has_default_value<Ps> && ...);
 };
 
-/// Where the product lies: in the block, elsewhere, or it is the one of its tag.
+/// Where the product is: in the block, elsewhere, or it is the one of its tag.
 template <class Product>
 class product_place {
  public:
@@ -276,7 +276,7 @@ class function_calls {
   }
 };
 
-/// A block that lies elsewhere.
+/// A block elsewhere.
 template <class Block>
 class referred_calls : protected product_place<Block&> {
  public:
@@ -322,11 +322,10 @@ constexpr auto choose_calls() noexcept {
 
 }  // namespace detail
 
-/// A product of the library as a block: a pool, whose blocks have one size, serves what fits into one; its reset() is the
-/// pool's release(). Others serve what they serve. Where blocks are put together, the product itself can be named.
-/// \tparam Product  the type of a pool, static_pool, size_class_pool, xallocator, or of anything with
-///                  allocate(bytes, alignment) and deallocate(block, bytes, alignment); or a reference to one, or to a block,
-///                  which must outlive this
+/// A product as a block. A pool serves what fits into one of its blocks; its reset() is the pool's release(). As a part of
+/// another block, write the product itself.
+/// \tparam Product  a pool, static_pool, size_class_pool, xallocator, or any type with allocate(bytes, alignment) and
+///                  deallocate(block, bytes, alignment); or a reference to one, or to a block, which must outlive this
 template <class Product>
 class block_of : public decltype(detail::choose_calls<Product>())::type {
   using calls = typename decltype(detail::choose_calls<Product>())::type;
@@ -367,20 +366,18 @@ class heap_block {
   static constexpr block_traits traits{.any_thread = true};
 
 #if TARN_EXCEPTIONS
-  /// Returns what operator new does. Throws: what that throws.
+  /// As of any block.
   [[nodiscard]] static void* allocate(std::size_t bytes, std::size_t alignment = detail::default_alignment_of_blocks) {
     if (bytes > detail::size_limit) return detail::or_fail(nullptr);
     return is_plain(alignment) ? ::operator new(bytes) : ::operator new(bytes, std::align_val_t{alignment});
   }
 #endif
-  /// As allocate(), but returns null where there is no memory.
   [[nodiscard]] static void* try_allocate(std::size_t bytes,
                                           std::size_t alignment = detail::default_alignment_of_blocks) noexcept {
     if (bytes > detail::size_limit) return nullptr;
     return is_plain(alignment) ? ::operator new(bytes, std::nothrow)
                                : ::operator new(bytes, std::align_val_t{alignment}, std::nothrow);
   }
-  /// Frees a block; null: does nothing.
   static void deallocate(void* block, std::size_t, std::size_t alignment = detail::default_alignment_of_blocks) noexcept {
     if (is_plain(alignment)) ::operator delete(block);  // the unsized forms: see heap_store
     else ::operator delete(block, std::align_val_t{alignment});
@@ -421,9 +418,9 @@ class buffer_bytes<natural> {
 };
 }  // namespace detail
 
-/// Blocks one behind the other in an array. The newest block's bytes come back when it is freed, those of the others when all
-/// blocks are free: for what is freed last first, or all of it.
-/// \tparam Bytes  of the array in the object; without it, the constructor takes bytes of the caller's
+/// Blocks one after the other in an array, each call O(1). The newest block's bytes are available again when it is freed, those
+/// of the others when all blocks are free.
+/// \tparam Bytes  of the array in the object; without it, the constructor takes the caller's bytes
 template <std::size_t Bytes = natural>
 class buffer_block : public detail::buffer_bytes<Bytes> {
  public:
@@ -439,12 +436,11 @@ class buffer_block : public detail::buffer_bytes<Bytes> {
   void operator=(const buffer_block&) = delete;
 
 #if TARN_EXCEPTIONS
-  /// Returns the next bytes. Throws: std::bad_alloc where the array has no more.
+  /// As of any block.
   [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment = detail::default_alignment_of_blocks) {
     return detail::or_fail(try_allocate(bytes, alignment));
   }
 #endif
-  /// As allocate(), but returns null where the array has no more.
   [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment = detail::default_alignment_of_blocks) noexcept {
     const std::uintptr_t base = detail::address_of(this->start());
     const std::size_t from = detail::round_up(base + used_, alignment) - base;  // huge where that wraps
@@ -454,21 +450,18 @@ class buffer_block : public detail::buffer_bytes<Bytes> {
     ++blocks_;
     return this->start() + from;
   }
-  /// Frees a block; null: does nothing.
   void deallocate(void* block, std::size_t bytes, std::size_t = detail::default_alignment_of_blocks) noexcept {
     if (block == nullptr) return;
     const auto from = static_cast<std::size_t>(static_cast<std::byte*>(block) - this->start());
     if (--blocks_ == 0) used_ = 0;
     else if (from + detail::larger(bytes, 1) == used_) used_ = from;
   }
-  /// Returns whether an address lies in the array.
   bool owns(const void* address) const noexcept {
     return detail::address_of(address) - detail::address_of(this->start()) < this->size();
   }
-  /// Frees all blocks. O(1).
   void reset() noexcept { used_ = blocks_ = 0; }
 
-  /// Returns how many bytes of the array are taken, those between blocks too.
+  /// Returns how many bytes of the array are used, including those between blocks.
   std::size_t used() const noexcept { return used_; }
 
  private:
@@ -502,9 +495,8 @@ constexpr auto choose_block() noexcept {
     return std::type_identity<block_of<T>>{};
   } else {
     static_assert(allocator_block<product>,
-                  "tarn: [W1] an allocator was to be made of something that is no block and no product: its traits are no "
-                  "tarn::block_traits, or it lacks what they promise; name a pool, heap_block, or what satisfies "
-                  "tarn::allocator_block");
+                  "tarn: [W1] a part of an allocator isn't a block or a product: its traits aren't a tarn::block_traits, or "
+                  "it lacks what they promise; use a pool, heap_block, or your own tarn::allocator_block");
     return std::type_identity<no_block>{};
   }
 }

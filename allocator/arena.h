@@ -5,8 +5,8 @@
 //   void* text = request.allocate(100, 1);
 //   request.reset();                      // frees everything; the chunks stay for the next request
 //
-// mark() and rewind(), or a scope, free what was allocated after the mark. arena<Policies...> takes policies in any order, and
-// only those that differ from the default: locking, growth and store in bytes, exhaustion, checking, statistics and name.
+// mark() and rewind(), or a scope, free what was allocated after the mark. arena<Policies...> takes policies of locking, growth
+// and store (in bytes), exhaustion, checking, statistics and name, in any order. Those that are left out are the default's.
 #ifndef TARN_ALLOCATOR_ARENA_H_
 #define TARN_ALLOCATOR_ARENA_H_
 
@@ -22,22 +22,21 @@
 
 namespace tarn {
 
-/// An arena that names one policy for each axis, in the order of the axes. Its members, which are detail::arena_body's:
+/// An arena with one policy for each axis, in the order of the axes. Its members, in detail::arena_body:
 ///
 ///   allocate, try_allocate, also with a known size; deallocate, grow_last    blocks
 ///   create, make_span                                                        objects
 ///   mark, rewind, scope, reset, release, trim                                going back
 ///   owns, in_use, capacity, statistics, store                                questions
 ///
-/// It can't be copied or moved. Its destructor destroys all objects, the newest first, and gives every chunk back.
+/// Its destructor destroys all objects, the newest first, and returns every chunk.
 template <class Locking, class Growth, class Store, class Exhaustion, class Checking, class Statistics, class Name = unnamed>
 class basic_arena : public detail::arena_body_of<false, Locking, Growth, Store, Exhaustion, Checking, Statistics, Name> {
   using body = detail::arena_body_of<false, Locking, Growth, Store, Exhaustion, Checking, Statistics, Name>;
   using policies = detail::policy_types<Locking, Growth, Store, Exhaustion, Checking, Statistics, Name>;
 
  public:
-  /// \param given  policy objects of this arena, in any order; those without a default value must be among them
-  /// Throws: what copying them throws.
+  /// As of a basic_pool.
   template <class... Given>
   constexpr explicit(sizeof...(Given) == 1) basic_arena(const Given&... given) noexcept(detail::copies_cannot_throw<Given...>)
       : body(detail::with_listing<Name>(detail::accept_values<policies>(given...))) {
@@ -48,12 +47,11 @@ class basic_arena : public detail::arena_body_of<false, Locking, Growth, Store, 
   ~basic_arena() { this->close(); }
 };
 
-/// The arena of the policies given, in any order; the others are the defaults.
+/// The arena of these policies, in any order, and of the others' defaults.
 template <class... Policies>
 using arena = typename decltype(detail::compose_arena<Policies...>())::type;
 
-/// The process-wide arena of a tag: constant-initialised, no guard variable, usable before main and after static destruction.
-/// It is never destroyed: what is in it lasts until reset() or release().
+/// The process-wide arena of a tag: constant-initialised, usable before main and after static destruction, and never destroyed.
 template <class Tag, class... Policies>
 class static_arena {
   using its = detail::static_arena_body<Tag, arena<Policies...>>;
@@ -69,9 +67,8 @@ class static_arena {
   static inline constinit body body_{its::values()};
 };
 
-/// An allocator over an arena for the standard library's containers, which must be destroyed before the arena goes back.
-/// Containers that are moved, swapped or copy-assigned keep the arena that they were made with. Two are equal if their arena is
-/// the same.
+/// The standard containers' allocator over an arena. Containers must be destroyed before the arena frees their blocks; if they
+/// are moved, swapped or copy-assigned, each keeps its arena. Two are equal if they have the same arena.
 /// \tparam Arena  an arena<...>, or a static_arena's body
 template <class T, class Arena = arena<>>
 class arena_allocator {

@@ -18,25 +18,24 @@
 
 namespace tarn::pmr {
 
-/// A memory resource with its own arena, for use instead of std::pmr::monotonic_buffer_resource. Its chunks come from an
-/// upstream resource. Besides release() it has reset(), which keeps the chunks.
+/// A memory resource with its own arena, instead of std::pmr::monotonic_buffer_resource. Its chunks come from an upstream
+/// resource.
 class arena_resource : public std::pmr::memory_resource {
   using its_arena = tarn::arena<resource_store>;
 
  public:
-  /// Takes its chunks from the standard's default resource, or from `upstream`: not null, and must outlive it.
-  /// Nothing is requested from it yet.
+  /// Takes its chunks from the standard's default resource, or from `upstream`, which isn't null and must outlive it.
   arena_resource() noexcept : arena_resource(std::pmr::get_default_resource()) {}
   explicit arena_resource(std::pmr::memory_resource* upstream) noexcept
       : upstream_(upstream), arena_(resource_store(upstream)) {}
   arena_resource(const arena_resource&) = TARN_DELETED("tarn: [V13] an arena can't be copied or moved; take a reference");
   void operator=(const arena_resource&) = TARN_DELETED("tarn: [V13] an arena can't be copied or moved; take a reference");
 
-  /// Frees all blocks. The chunks stay for the next ones; with a number, chunks of at most that many bytes.
+  /// Frees all blocks. Chunks of at most `keep` bytes in all stay for the next ones.
   void reset(std::size_t keep = detail::size_max) noexcept { arena_.reset(keep); }
-  /// The same, and gives all chunks back to upstream.
+  /// The same, and returns all chunks.
   void release() noexcept { arena_.release(); }
-  /// Returns where it gets its memory, and the arena: for marks and scopes, say.
+  /// Return upstream, and the arena.
   std::pmr::memory_resource* upstream_resource() const noexcept { return upstream_; }
   its_arena& arena() noexcept { return arena_; }
 

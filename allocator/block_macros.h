@@ -28,13 +28,12 @@ struct class_block_complaint {
   static constexpr bool stays = std::is_trivially_destructible_v<Block>;
   static constexpr bool can_tell = Block::traits.knows_own || std::is_final_v<Class>;
   static_assert(stays,
-                "tarn: [W10] DECLARE_MEMORY_BLOCK was given a block with a destructor, as a pool has, which would run at exit, "
-                "while others still allocate; name static_pool<Tag, ...> in its place, heap_block or buffer_block<Bytes>");
+                "tarn: [W10] DECLARE_MEMORY_BLOCK was given a block with a destructor, such as a pool, which would run at "
+                "exit, while other code still allocates; use static_pool<Tag, ...>, heap_block or buffer_block<Bytes>");
   static_assert(
       can_tell || !stays,
-      "tarn: [W11] DECLARE_MEMORY_BLOCK was given a block that can't tell whether a block is its own, in a class that "
-      "others may be derived from: after a constructor that threw, nobody knows whose the memory is; make the class "
-      "final, or name a block with owns()");
+      "tarn: [W11] DECLARE_MEMORY_BLOCK was given a block without owns(), in a class that others may be derived from, whose "
+      "size is unknown after a constructor threw; make the class final, or use a block with owns()");
 };
 
 /// A class's block, called like a pool. Constant-initialised and never destroyed.

@@ -22,9 +22,8 @@
 
 namespace tarn {
 
-/// What reserve_blocks() and try_reserve_blocks() of a pool return. Its type is decltype(pool)::reservation.
-/// It can be moved, even to another thread, but only one thread may use it at a time. It must be destroyed before the pool, and
-/// before the pool's release(), in a thread that may free blocks.
+/// What reserve_blocks() and try_reserve_blocks() return: decltype(pool)::reservation. It can be moved, even to another thread.
+/// It must be destroyed before the pool, and before its release(), in a thread that may free blocks.
 template <class Members>
 class [[nodiscard("tarn: a discarded reservation is released immediately")]] block_reservation {
   using state = typename Members::state;
@@ -39,7 +38,7 @@ class [[nodiscard("tarn: a discarded reservation is released immediately")]] blo
   /// No reservation.
   constexpr block_reservation() noexcept = default;
   block_reservation(block_reservation&& other) noexcept { become(other); }
-  /// Frees the blocks that were left here. Returns this reservation.
+  /// Frees the blocks that are left. Returns this reservation.
   block_reservation& operator=(block_reservation&& other) noexcept {
     if (this == detail::pointer_to(other)) return *this;
     give_back();
@@ -53,9 +52,8 @@ class [[nodiscard("tarn: a discarded reservation is released immediately")]] blo
   /// Returns how many blocks are left.
   constexpr std::size_t remaining() const noexcept { return number_; }
 
-  /// Returns a block, as the pool's allocate() does; null if none is left, because it never requests more from the pool. A pool
-  /// with a checking policy checks the block under its lock, and reports what is wrong; in that case the reservation may have
-  /// fewer blocks left.
+  /// Returns a block, as the pool's allocate() does; null if none is left. If a checking policy reports something wrong with
+  /// the block, the reservation may have fewer blocks left.
   [[nodiscard("tarn: a discarded block is leaked")]] void* allocate() noexcept {
     if (first_ == nullptr) [[unlikely]] return nullptr;
     if constexpr (Members::refuses) return allocate_checked();

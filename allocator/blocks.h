@@ -10,7 +10,7 @@
 //   counted, traced, checked_bounds               one block, and what is seen of it
 //
 // Products can be named as parts: pool, static_pool, size_class_pool, xallocator, and anything with allocate(bytes, alignment).
-// A reference, such as my_pool&, refers to an object of yours.
+// A reference, such as my_pool&, refers to your own object.
 #ifndef TARN_ALLOCATOR_BLOCKS_H_
 #define TARN_ALLOCATOR_BLOCKS_H_
 
@@ -59,13 +59,12 @@ class two_blocks {
     requires(is_other<A> && takes<A>)
   constexpr explicit(false) two_blocks(A&& only) : two_blocks(std::bool_constant<has_default>(), static_cast<A&&>(only)) {}
 
-  /// Returns whether an address lies in a block of one of them.
+  /// As of any block.
   bool owns(const void* address) const noexcept
     requires(First::traits.knows_own && Second::traits.knows_own)
   {
     return first_.owns(address) || second_.owns(address);
   }
-  /// Frees all blocks of both.
   void reset() noexcept
     requires(First::traits.can_reset && Second::traits.can_reset)
   {
@@ -94,19 +93,17 @@ class one_block {
     requires(!std::is_base_of_v<one_block, std::remove_cvref_t<A>> && std::constructible_from<Inner, A>)
   constexpr explicit(false) one_block(A&& inner) : inner_(static_cast<A&&>(inner)) {}
 
-  /// Returns whether an address lies in a block.
+  /// As of any block.
   bool owns(const void* address) const noexcept
     requires(Inner::traits.knows_own)
   {
     return inner_.owns(address);
   }
-  /// Returns how many bytes such a request gets.
   std::size_t good_size(std::size_t bytes, std::size_t alignment = default_alignment_of_blocks) const noexcept
     requires(SameSize && Inner::traits.has_good_size)
   {
     return inner_.good_size(bytes, alignment);
   }
-  /// Frees all blocks.
   void reset() noexcept
     requires(Inner::traits.can_reset)
   {
@@ -124,8 +121,8 @@ class one_block {
 
 // ---- two blocks ---------------------------------------------------------------------------------------------------------
 
-/// Requests of up to Threshold bytes from one block, larger ones from another. So are those that are aligned to more than the
-/// first is known to meet. Where the size is a constant, nothing is left of the question.
+/// Requests of up to Threshold bytes from one block; those that are larger, or aligned to more than the first block supports,
+/// from another. If the size is a constant, the compiler decides.
 template <std::size_t Threshold, class Small, class Large>
 class segregate : public detail::two_blocks<detail::block_for<Small>, detail::block_for<Large>> {
   using small_block = detail::block_for<Small>;
@@ -134,8 +131,8 @@ class segregate : public detail::two_blocks<detail::block_for<Small>, detail::bl
   static constexpr const block_traits& of_large = large_block::traits;
   static_assert(
       of_small.most_bytes >= Threshold,
-      "tarn: [W3] segregate sends requests to a block that refuses them, since they are larger than any of its blocks; "
-      "lower the threshold, or name larger blocks");
+      "tarn: [W3] segregate sends requests to a block that refuses them, because they are larger than any of its blocks; "
+      "lower the threshold, or use larger blocks");
   using detail::two_blocks<small_block, large_block>::first_;
   using detail::two_blocks<small_block, large_block>::second_;
 
@@ -151,23 +148,20 @@ class segregate : public detail::two_blocks<detail::block_for<Small>, detail::bl
   using detail::two_blocks<small_block, large_block>::two_blocks;
 
 #if TARN_EXCEPTIONS
-  /// Returns a block. Throws: what the block that serves it throws.
+  /// As of any block.
   [[nodiscard]] TARN_STEP void* allocate(std::size_t bytes, std::size_t alignment = detail::default_alignment_of_blocks) {
     return is_small(bytes, alignment) ? first_.allocate(bytes, alignment) : second_.allocate(bytes, alignment);
   }
 #endif
-  /// As allocate(), but returns null where there is none.
   [[nodiscard]] TARN_STEP void* try_allocate(std::size_t bytes,
                                              std::size_t alignment = detail::default_alignment_of_blocks) noexcept {
     return is_small(bytes, alignment) ? first_.try_allocate(bytes, alignment) : second_.try_allocate(bytes, alignment);
   }
-  /// Frees a block; null: does nothing.
   TARN_STEP void deallocate(void* block, std::size_t bytes,
                             std::size_t alignment = detail::default_alignment_of_blocks) noexcept {
     if (is_small(bytes, alignment)) first_.deallocate(block, bytes, alignment);
     else second_.deallocate(block, bytes, alignment);
   }
-  /// Returns how many bytes such a request gets.
   std::size_t good_size(std::size_t bytes, std::size_t alignment = detail::default_alignment_of_blocks) const noexcept
     requires(traits.has_good_size)
   {
@@ -198,7 +192,7 @@ template <std::size_t Least, std::size_t Bytes, class Block, class... Others>
 struct nested_by_size<Least, up_to<Bytes, Block>, Others...>
     : std::type_identity<segregate<Bytes, Block, typename nested_by_size<Bytes, Others...>::type>> {
   static_assert(Bytes > Least,
-                "tarn: [W4] by_size has a line that no request comes to, since an earlier one is up to as many bytes; write "
+                "tarn: [W4] by_size has a line that never gets a request, because an earlier one takes as many bytes; write "
                 "the lines by ascending size");
 };
 }  // namespace detail
@@ -207,8 +201,8 @@ struct nested_by_size<Least, up_to<Bytes, Block>, Others...>
 template <class... Blocks>
 using by_size = typename detail::nested_by_size<0, Blocks...>::type;
 
-/// Requests that the first block refuses are served by the second. A block goes back to where it came from, which the first
-/// must be able to tell.
+/// Requests that the first block refuses are served by the second. The first must have owns(), because a block is freed where
+/// it came from.
 template <class First, class Second>
 class fall_back
     : public detail::two_blocks<
@@ -216,8 +210,8 @@ class fall_back
           detail::block_for<Second>> {
   static_assert(
       detail::block_for<First>::traits.knows_own,
-      "tarn: [W2] fall_back was given a first block that can't tell whether a block is its own, so that none could be "
-      "given back; name one with owns() as the first (a pool, a buffer_block, an arena)");
+      "tarn: [W2] fall_back was given a first block that can't tell whether a block is its own, so none could be freed; use "
+      "one with owns() as the first (a pool, a buffer_block, an arena)");
   using first_block =
       std::conditional_t<detail::block_for<First>::traits.knows_own, detail::block_for<First>, detail::no_block>;
   using second_block = detail::block_for<Second>;
@@ -238,27 +232,24 @@ class fall_back
   using detail::two_blocks<first_block, second_block>::two_blocks;
 
 #if TARN_EXCEPTIONS
-  /// Returns a block of the first or, where that has none, of the second. Throws: what the second throws.
+  /// As of any block.
   [[nodiscard]] TARN_STEP void* allocate(std::size_t bytes, std::size_t alignment = detail::default_alignment_of_blocks) {
     if (void* const block = first_.try_allocate(bytes, alignment)) [[likely]]
       return block;
     return second_.allocate(bytes, alignment);
   }
 #endif
-  /// As allocate(), but returns null where neither has one.
   [[nodiscard]] TARN_STEP void* try_allocate(std::size_t bytes,
                                              std::size_t alignment = detail::default_alignment_of_blocks) noexcept {
     if (void* const block = first_.try_allocate(bytes, alignment)) [[likely]]
       return block;
     return second_.try_allocate(bytes, alignment);
   }
-  /// Frees a block; null: does nothing.
   TARN_STEP void deallocate(void* block, std::size_t bytes,
                             std::size_t alignment = detail::default_alignment_of_blocks) noexcept {
     if (first_.owns(block)) first_.deallocate(block, bytes, alignment);
     else second_.deallocate(block, bytes, alignment);
   }
-  /// Returns how many bytes such a request gets from either.
   std::size_t good_size(std::size_t bytes, std::size_t alignment = detail::default_alignment_of_blocks) const noexcept
     requires(traits.has_good_size)
   {
@@ -270,20 +261,20 @@ class fall_back
   constexpr auto& second() noexcept { return detail::seen(second_); }
 };
 
-/// An array in the object, and what serves the rest: a small vector's memory.
+/// An array in the object, and a block for the rest: a small vector's memory.
 template <std::size_t Bytes, class Next>
 using stack_first = fall_back<buffer_block<Bytes>, Next>;
 
 // ---- one block, and something more --------------------------------------------------------------------------------------
 
-/// A Header in front of each block, constructed with it.
+/// A Header, default-constructed, in front of each block.
 template <class Header, class Inner>
 class prefix : public detail::one_block<detail::block_for<Inner>, false> {
   using inner_block = detail::block_for<Inner>;
   static constexpr const block_traits& of_inner = inner_block::traits;
   static_assert(std::is_nothrow_default_constructible_v<Header> && std::is_trivially_destructible_v<Header>,
-                "tarn: [W6] prefix was given a header that has a destructor, or no constructor without arguments that doesn't "
-                "throw; name a struct of plain members, and fill it in through header_of()");
+                "tarn: [W6] prefix was given a header that has a destructor, or whose default constructor is missing or may "
+                "throw; use a struct of plain members, and fill it in through header_of()");
   using detail::one_block<inner_block, false>::inner_;
 
  public:
@@ -297,16 +288,14 @@ class prefix : public detail::one_block<detail::block_for<Inner>, false> {
   using detail::one_block<inner_block, false>::one_block;
 
 #if TARN_EXCEPTIONS
-  /// Returns a block behind a new header. Throws: what the block inside throws.
+  /// As of any block.
   [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment = detail::default_alignment_of_blocks) {
     return behind(inner_.allocate(all(bytes, alignment), stronger(alignment)), alignment);
   }
 #endif
-  /// As allocate(), but returns null where there is no block.
   [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment = detail::default_alignment_of_blocks) noexcept {
     return behind(inner_.try_allocate(all(bytes, alignment), stronger(alignment)), alignment);
   }
-  /// Frees a block; null: does nothing.
   void deallocate(void* block, std::size_t bytes, std::size_t alignment = detail::default_alignment_of_blocks) noexcept {
     if (block == nullptr) return;
     inner_.deallocate(static_cast<std::byte*>(block) - in_front(alignment), all(bytes, alignment), stronger(alignment));
@@ -322,7 +311,7 @@ class prefix : public detail::one_block<detail::block_for<Inner>, false> {
   static constexpr std::size_t in_front(std::size_t alignment) noexcept {
     return detail::round_up(sizeof(Header), alignment);  // sizeof is a multiple of its own
   }
-  /// At least one byte behind the header: so that a block lies in what the block inside owns.
+  /// At least one byte after the header, so that a block is in what the block inside owns.
   static constexpr std::size_t all(std::size_t bytes, std::size_t alignment) noexcept {
     return detail::add(detail::larger(bytes, 1), in_front(alignment));
   }
@@ -334,16 +323,15 @@ class prefix : public detail::one_block<detail::block_for<Inner>, false> {
   }
 };
 
-/// Every block is aligned to N bytes, or to more if the request says so, also where the block inside can't do that: it is then
-/// asked for N bytes and a pointer more.
+/// Every block is aligned to N bytes, or to more if requested. If the block inside can't do that, it serves N bytes and a
+/// pointer more.
 template <std::size_t N, class Inner>
 class aligned_to : public detail::one_block<detail::block_for<Inner>, false> {
   using inner_block = detail::block_for<Inner>;
   static constexpr const block_traits& of_inner = inner_block::traits;
   static_assert(
       detail::is_power_of_two(N),
-      "tarn: [W5] aligned_to was given an alignment that is no power of two, which no address can meet; give 1, 2, 4, "
-      "8 ...");
+      "tarn: [W5] aligned_to was given an alignment that isn't a power of two; give 1, 2, 4, 8 ...");
   using detail::one_block<inner_block, false>::inner_;
 
  public:
@@ -356,20 +344,18 @@ class aligned_to : public detail::one_block<detail::block_for<Inner>, false> {
   using detail::one_block<inner_block, false>::one_block;
 
 #if TARN_EXCEPTIONS
-  /// Returns a block. Throws: what the block inside throws.
+  /// As of any block.
   [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment = N) {
     alignment = detail::larger(alignment, N);
     if (alignment <= of_inner.most_alignment) return inner_.allocate(bytes, alignment);
     return inside(inner_.allocate(all(bytes, alignment), own_alignment), alignment);
   }
 #endif
-  /// As allocate(), but returns null where there is no block.
   [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment = N) noexcept {
     alignment = detail::larger(alignment, N);
     if (alignment <= of_inner.most_alignment) return inner_.try_allocate(bytes, alignment);
     return inside(inner_.try_allocate(all(bytes, alignment), own_alignment), alignment);
   }
-  /// Frees a block; null: does nothing.
   void deallocate(void* block, std::size_t bytes, std::size_t alignment = N) noexcept {
     alignment = detail::larger(alignment, N);
     if (alignment <= of_inner.most_alignment) return inner_.deallocate(block, bytes, alignment);
@@ -384,7 +370,7 @@ class aligned_to : public detail::one_block<detail::block_for<Inner>, false> {
   static constexpr std::size_t all(std::size_t bytes, std::size_t alignment) noexcept {
     return detail::add(detail::larger(bytes, 1), alignment - 1 + sizeof(void*));
   }
-  /// The aligned part of a block, which lies behind a pointer to where that starts.
+  /// The aligned part of a block, after a pointer to where that starts.
   static void* inside(void* start, std::size_t alignment) noexcept {
     if (start == nullptr) return nullptr;
     const std::uintptr_t at = detail::address_of(start) + sizeof start;
@@ -403,9 +389,9 @@ class shared_between : public detail::one_block<detail::block_for<Inner>> {
   static constexpr bool can_lock = detail::basic_lockable<Mutex> && detail::locks_here<Mutex>;
   static_assert(can_lock,
                 "tarn: [W7] shared_between was given a type without lock() and unlock(), or one of tarn's mutexes on a target "
-                "without threads; name a mutex of this target");
+                "without threads; use a mutex of this target");
   static_assert(!of_inner.any_thread,
-                "tarn: [W8] shared_between was put around a block that any thread may use already; drop shared_between");
+                "tarn: [W8] shared_between was put around a block that any thread may already use; drop shared_between");
   struct no_mutex {
     void lock() noexcept {}
     void unlock() noexcept {}
@@ -425,30 +411,26 @@ class shared_between : public detail::one_block<detail::block_for<Inner>> {
   using detail::one_block<inner_block>::one_block;
 
 #if TARN_EXCEPTIONS
-  /// Returns a block. Throws: what the block inside throws.
+  /// As of any block.
   [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment = detail::default_alignment_of_blocks) {
     const guard lock(mutex_);
     return inner_.allocate(bytes, alignment);
   }
 #endif
-  /// As allocate(), but returns null where there is none.
   [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment = detail::default_alignment_of_blocks) noexcept {
     const guard lock(mutex_);
     return inner_.try_allocate(bytes, alignment);
   }
-  /// Frees a block; null: does nothing.
   void deallocate(void* block, std::size_t bytes, std::size_t alignment = detail::default_alignment_of_blocks) noexcept {
     const guard lock(mutex_);
     inner_.deallocate(block, bytes, alignment);
   }
-  /// Returns whether an address lies in a block.
   bool owns(const void* address) const noexcept
     requires(traits.knows_own)
   {
     const guard lock(mutex_);
     return inner_.owns(address);
   }
-  /// Frees all blocks.
   void reset() noexcept
     requires(traits.can_reset)
   {
@@ -463,7 +445,7 @@ class shared_between : public detail::one_block<detail::block_for<Inner>> {
 // ---- one block, and what is seen of it ----------------------------------------------------------------------------------
 
 namespace detail {
-/// What counters and sinks are told of a block as if it were a pool: how numbers are changed.
+/// How the numbers of counters and sinks are changed for a block, as for a pool.
 template <bool AnyThread>
 struct cells_of_block {
   template <class T>
@@ -480,23 +462,21 @@ class counted : public detail::one_block<detail::block_for<Inner>> {
   using detail::one_block<inner_block>::inner_;
 
  public:
-  /// As of any block: those of the block inside.
+  /// As of any block.
   static constexpr block_traits traits = of_inner;
   /// Without an argument, if the block inside needs none; or with its own.
   using detail::one_block<inner_block>::one_block;
 
 #if TARN_EXCEPTIONS
-  /// Returns a block. Throws: what the block inside throws.
+  /// As of any block.
   [[nodiscard]] TARN_STEP void* allocate(std::size_t bytes, std::size_t alignment = detail::default_alignment_of_blocks) {
     return add(inner_.allocate(bytes, alignment), bytes, alignment);
   }
 #endif
-  /// As allocate(), but returns null where there is none.
   [[nodiscard]] TARN_STEP void* try_allocate(std::size_t bytes,
                                              std::size_t alignment = detail::default_alignment_of_blocks) noexcept {
     return add(inner_.try_allocate(bytes, alignment), bytes, alignment);
   }
-  /// Frees a block; null: does nothing.
   TARN_STEP void deallocate(void* block, std::size_t bytes,
                             std::size_t alignment = detail::default_alignment_of_blocks) noexcept {
     if (block == nullptr) return;
@@ -504,7 +484,6 @@ class counted : public detail::one_block<detail::block_for<Inner>> {
     bytes_ -= detail::good_size_of(inner_, bytes, alignment);
     inner_.deallocate(block, bytes, alignment);
   }
-  /// Frees all blocks.
   void reset() noexcept
     requires(traits.can_reset)
   {
@@ -513,7 +492,7 @@ class counted : public detail::one_block<detail::block_for<Inner>> {
     bytes_ = 0;
   }
 
-  /// Returns what was counted. `bytes` are those of the blocks in use, as the block inside has them; `chunks` is 0.
+  /// Returns what was counted. `bytes`: of the blocks in use, as the block inside has them; `chunks` is 0.
   pool_counts statistics() const noexcept { return {blocks_.in_use(), blocks_.peak(), blocks_.allocations(), 0, bytes_}; }
 
  private:
@@ -535,8 +514,8 @@ class traced : public detail::one_block<detail::block_for<Inner>>, detail::sink_
   using inner_block = detail::block_for<Inner>;
   static constexpr const block_traits& of_inner = inner_block::traits;
   static_assert(trace_sink<Sink>,
-                "tarn: [W9] traced was given a sink without a static on_event(const trace_event&) that is noexcept and returns "
-                "void; add it, or name trace_ring<>");
+                "tarn: [W9] traced was given a sink without a static on_event(const trace_event&) that is noexcept and "
+                "returns void; add it, or use trace_ring<>");
   struct deaf_sink {
     static void on_event(const trace_event&) noexcept {}
   };
@@ -545,13 +524,13 @@ class traced : public detail::one_block<detail::block_for<Inner>>, detail::sink_
   using detail::one_block<inner_block>::inner_;
 
  public:
-  /// As of any block: those of the block inside.
+  /// As of any block.
   static constexpr block_traits traits = of_inner;
   /// Without an argument, if the block inside needs none; or with its own.
   using detail::one_block<inner_block>::one_block;
 
 #if TARN_EXCEPTIONS
-  /// Returns a block. Throws: what the block inside throws.
+  /// As of any block.
   [[nodiscard]] TARN_STEP void* allocate(std::size_t bytes, std::size_t alignment = detail::default_alignment_of_blocks) {
     try {
       return tell(inner_.allocate(bytes, alignment), bytes);
@@ -561,19 +540,16 @@ class traced : public detail::one_block<detail::block_for<Inner>>, detail::sink_
     }
   }
 #endif
-  /// As allocate(), but returns null where there is none.
   [[nodiscard]] TARN_STEP void* try_allocate(std::size_t bytes,
                                              std::size_t alignment = detail::default_alignment_of_blocks) noexcept {
     return tell(inner_.try_allocate(bytes, alignment), bytes);
   }
-  /// Frees a block; null: does nothing.
   TARN_STEP void deallocate(void* block, std::size_t bytes,
                             std::size_t alignment = detail::default_alignment_of_blocks) noexcept {
     if (block == nullptr) return;
     sink_.on_event({trace_kind::free, this, block, bytes});
     inner_.deallocate(block, bytes, alignment);
   }
-  /// Frees all blocks.
   void reset() noexcept
     requires(traits.can_reset)
   {
@@ -590,9 +566,9 @@ class traced : public detail::one_block<detail::block_for<Inner>>, detail::sink_
   TARN_NO_UNIQUE_ADDRESS sink sink_;
 };
 
-/// Guard bytes around each block, as those of `checked` in a pool. They are examined when the block is freed. Reported are: a
-/// write past its end or in front of it, a free with a wrong size, and a second free until the memory is used again. If the
-/// handler returns, the block stays in use.
+/// Guard bytes around each block, like those of `checked` in a pool, verified when the block is freed. Reports a write past its
+/// end or in front of it, a free with a wrong size, and a second free until the memory is used again. If the handler returns,
+/// the block stays in use.
 /// \tparam Options  reported_to<handler>; otherwise the misuse handler of the process is called
 template <class Inner, class... Options>
 class checked_bounds : public detail::one_block<detail::block_for<Inner>, false> {
@@ -611,16 +587,14 @@ class checked_bounds : public detail::one_block<detail::block_for<Inner>, false>
   using detail::one_block<inner_block, false>::one_block;
 
 #if TARN_EXCEPTIONS
-  /// Returns a block between guard bytes. Throws: what the block inside throws.
+  /// As of any block.
   [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment = detail::default_alignment_of_blocks) {
     return guarded(inner_.allocate(all(bytes, alignment), alignment), bytes, alignment);
   }
 #endif
-  /// As allocate(), but returns null where there is none.
   [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment = detail::default_alignment_of_blocks) noexcept {
     return guarded(inner_.try_allocate(all(bytes, alignment), alignment), bytes, alignment);
   }
-  /// Examines a block, and frees it if nothing is wrong; null: does nothing.
   void deallocate(void* block, std::size_t bytes, std::size_t alignment = detail::default_alignment_of_blocks) noexcept {
     if (block == nullptr) return;
     const detail::guard_words words(block, bytes);
@@ -650,7 +624,7 @@ class checked_bounds : public detail::one_block<detail::block_for<Inner>, false>
     write(detail::guard_words(block, bytes), block, bytes);
     return block;
   }
-  /// The tools may look at the guard bytes: nobody would tell them when a block ends with what is inside, as in an array.
+  /// The tools may look at the guard bytes: they aren't notified when a block is freed with what contains it, such as an array.
   static void write(const detail::guard_words& words, void* block, std::size_t bytes) noexcept {
     words.write(kept_for(bytes));
     detail::memory_tools::unpoison(static_cast<std::byte*>(block) - detail::guard_words::bytes, detail::guard_words::bytes);

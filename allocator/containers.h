@@ -33,7 +33,7 @@ namespace tarn {
 
 // ---- sequences ----------------------------------------------------------------------------------------------------------
 
-/// The standard's sequences, whose default allocator is stl_allocator.
+/// The standard's sequences over stl_allocator.
 template <class T, class Allocator = stl_allocator<T>>
 using vector = std::vector<T, Allocator>;
 template <class T, class Allocator = stl_allocator<T>>
@@ -45,7 +45,7 @@ using forward_list = std::forward_list<T, Allocator>;
 
 // ---- ordered ------------------------------------------------------------------------------------------------------------
 
-/// The standard's ordered containers, whose default allocator is stl_allocator.
+/// The standard's ordered containers over stl_allocator.
 template <class Key, class T, class Compare = std::less<Key>, class Allocator = stl_allocator<std::pair<const Key, T>>>
 using map = std::map<Key, T, Compare, Allocator>;
 template <class Key, class T, class Compare = std::less<Key>, class Allocator = stl_allocator<std::pair<const Key, T>>>
@@ -57,7 +57,7 @@ using multiset = std::multiset<Key, Compare, Allocator>;
 
 // ---- hashed -------------------------------------------------------------------------------------------------------------
 
-/// The standard's hashed containers, whose default allocator is stl_allocator: of nodes, and of the array of buckets.
+/// The standard's hashed containers over stl_allocator: nodes and buckets.
 template <class Key, class T, class Hash = std::hash<Key>, class Equal = std::equal_to<Key>,
           class Allocator = stl_allocator<std::pair<const Key, T>>>
 using unordered_map = std::unordered_map<Key, T, Hash, Equal, Allocator>;
@@ -71,7 +71,7 @@ using unordered_multiset = std::unordered_multiset<Key, Hash, Equal, Allocator>;
 
 // ---- at most N elements, whose nodes lie in the container ------------------------------------------------------------------
 
-/// Lists, maps and sets of at most N elements, without a heap: fixed_container. \tparam Policies  as for fixed_container
+/// Lists, maps and sets of at most N elements, without a heap: fixed_container.
 template <class T, std::size_t N, class... Policies>
 using fixed_list = fixed_container<std::list<T>, N, Policies...>;
 template <class T, std::size_t N, class... Policies>
@@ -87,7 +87,7 @@ using fixed_multiset = fixed_container<std::multiset<Key, Compare>, N, Policies.
 
 // ---- adaptors -----------------------------------------------------------------------------------------------------------
 
-/// The standard's adaptors, whose default container is one of tarn's.
+/// The standard's adaptors over tarn's containers.
 template <class T, class Container = deque<T>>
 using queue = std::queue<T, Container>;
 template <class T, class Container = vector<T>, class Compare = std::less<typename Container::value_type>>
@@ -97,7 +97,7 @@ using stack = std::stack<T, Container>;
 
 // ---- strings and their streams ------------------------------------------------------------------------------------------
 
-/// The standard's strings, whose default allocator is stl_allocator. Short ones are stored in the string itself.
+/// The standard's strings over stl_allocator. Short ones are stored in the string itself.
 template <class Char, class Traits = std::char_traits<Char>, class Allocator = stl_allocator<Char>>
 using basic_string = std::basic_string<Char, Traits, Allocator>;
 using string = basic_string<char>;
@@ -106,7 +106,7 @@ using u8string = basic_string<char8_t>;
 using u16string = basic_string<char16_t>;
 using u32string = basic_string<char32_t>;
 
-/// The standard's string streams and their buffers, whose default allocator is stl_allocator.
+/// The standard's string streams and buffers over stl_allocator.
 template <class Char, class Traits = std::char_traits<Char>, class Allocator = stl_allocator<Char>>
 using basic_stringbuf = std::basic_stringbuf<Char, Traits, Allocator>;
 template <class Char, class Traits = std::char_traits<Char>, class Allocator = stl_allocator<Char>>

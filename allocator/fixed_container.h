@@ -1,4 +1,4 @@
-// A list, map or set of at most N elements whose nodes lie in the object itself: no heap.
+// A list, map or set of at most N elements whose nodes are in the object itself: no heap.
 //
 //   tarn::fixed_container<std::list<int>, 100> l;            std::bad_alloc for the 101st
 //   tarn::fixed_container<std::map<int, double>, 20> m;
@@ -32,8 +32,8 @@ template <bool OfNodes>
 struct fixed_complaint {
   static_assert(
       OfNodes,
-      "tarn: [Q4] fixed_container was given something that is no list, map or set, so that its elements are in no "
-      "nodes whose number could be fixed; use std::array, or a container over a size_class_pool<static_array_store<N>>");
+      "tarn: [Q4] fixed_container was given something that isn't a list, map or set, so it has no nodes whose number could be "
+      "fixed; use std::array, or a container over a size_class_pool<static_array_store<N>>");
 };
 template <class Container, std::size_t N, class... Policies>
 constexpr auto judge_fixed() noexcept {
@@ -58,8 +58,8 @@ struct fixed_nodes {
 
 }  // namespace detail
 
-/// The allocator of a fixed_container: takes nodes from the array in it. Equal if they refer to the same one. Neither copying
-/// nor moving nor swapping containers takes the array along.
+/// The allocator of a fixed_container: takes nodes from the array in it. Equal if they refer to the same array, which
+/// containers never pass on.
 /// \tparam Pool  of the nodes
 template <class T, class Pool>
 class fixed_allocator {
@@ -71,12 +71,12 @@ class fixed_allocator {
   using propagate_on_container_move_assignment = std::false_type;
   using propagate_on_container_swap = std::false_type;
 
-  /// \param nodes  must outlive the allocator and its copies. A copy takes from the same.
+  /// \param nodes  must outlive the allocator and its copies
   constexpr explicit fixed_allocator(Pool& nodes) noexcept : nodes_(detail::pointer_to(nodes)) {}
   template <class U>
   constexpr fixed_allocator(const fixed_allocator<U, Pool>& other) noexcept : nodes_(detail::pointer_to(other.nodes())) {}
 
-  /// Returns room for a node. Throws: std::bad_alloc if all are in use; if `count` isn't 1, or T is no node.
+  /// Returns room for a node. Throws: std::bad_alloc if all are in use, `count` isn't 1, or T isn't the node.
   [[nodiscard]] T* allocate(std::size_t count) {
     if (count != 1 || !is_node()) [[unlikely]]
       return static_cast<T*>(detail::or_fail(nullptr));
@@ -87,10 +87,10 @@ class fixed_allocator {
 
   /// Returns how many nodes there are, free and in use.
   std::size_t max_size() const noexcept { return nodes_->capacity(); }
-  /// Returns what it was made with.
+  /// Returns the nodes.
   constexpr Pool& nodes() const noexcept { return *nodes_; }
 
-  /// Whether they have the same nodes.
+  /// Returns whether they have the same nodes.
   template <class U>
   friend constexpr bool operator==(const fixed_allocator& a, const fixed_allocator<U, Pool>& b) noexcept {
     return detail::pointer_to(a.nodes()) == detail::pointer_to(b.nodes());
@@ -102,13 +102,12 @@ class fixed_allocator {
   Pool* nodes_;
 };
 
-/// A container of at most N elements whose nodes lie in it. It has all members of Container; an insertion that finds no node
-/// throws std::bad_alloc, and nothing has changed then. A copy has its own nodes. Moving and swapping move each element: O(N),
-/// and what was moved from is empty.
-/// Nodes can't be spliced or merged into another container, or extracted for one: their allocators are unequal.
+/// A container of at most N elements whose nodes are in it, with all members of Container. An insertion without a free node
+/// throws std::bad_alloc and changes nothing. Moving and swapping move each element, O(N), and leave the source empty. Nodes
+/// can't be spliced, merged or extracted into another container.
 /// \tparam Container  a list, map or set of the standard library; its allocator is replaced
 /// \tparam N          at least 1
-/// \tparam Policies   as for pool<...>, without a size and a store; hardened and checked work
+/// \tparam Policies   as for pool<...>, without a size and a store
 template <class Container, std::size_t N, class... Policies>
 class fixed_container : detail::fixed_nodes<detail::fixed_pool<Container, N, Policies...>>,
                         public detail::with_fixed_nodes<Container, detail::fixed_pool<Container, N, Policies...>> {
@@ -120,7 +119,7 @@ class fixed_container : detail::fixed_nodes<detail::fixed_pool<Container, N, Pol
  public:
   /// Empty.
   fixed_container() : base(allocator(nodes::pool)) {}
-  /// As Container's constructors that take an allocator behind these arguments.
+  /// As Container's constructors.
   template <class... Args>
     requires(sizeof...(Args) != 0 && std::is_constructible_v<base, Args..., const allocator&>)
   explicit(sizeof...(Args) == 1) fixed_container(Args&&... args) : base(static_cast<Args&&>(args)..., allocator(nodes::pool)) {}
@@ -129,12 +128,12 @@ class fixed_container : detail::fixed_nodes<detail::fixed_pool<Container, N, Pol
     requires std::is_constructible_v<base, std::initializer_list<typename base::value_type>, const Compare&, const allocator&>
   fixed_container(std::initializer_list<typename base::value_type> elements, const Compare& its)
       : base(elements, its, allocator(nodes::pool)) {}
-  /// Element by element. Throws: what these throw.
+  /// Element by element. Throws: what the elements throw.
   fixed_container(const fixed_container& other) : nodes(), base(other, allocator(nodes::pool)) {}
   fixed_container(fixed_container&& other) : nodes(), base(static_cast<base&&>(other), allocator(nodes::pool)) {
     (other.clear)();
   }
-  /// Element by element. Return the container. Throws: what these throw.
+  /// Element by element. Return the container. Throws: what the elements throw.
   fixed_container& operator=(const fixed_container& other) {
     base::operator=(other);
     return *this;
@@ -151,7 +150,7 @@ class fixed_container : detail::fixed_nodes<detail::fixed_pool<Container, N, Pol
   }
   ~fixed_container() = default;
 
-  /// Element by element. Throws: what these throw.
+  /// Element by element. Throws: what the elements throw.
   void swap(fixed_container& other) {
     fixed_container kept(static_cast<fixed_container&&>(other));
     other = static_cast<fixed_container&&>(*this);

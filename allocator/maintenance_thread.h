@@ -49,6 +49,7 @@ struct maintained_place {
   maintained (*maintain)(void* object, time until) noexcept;
   maintained_place* next = nullptr;
   maintained_place* previous = nullptr;
+  // Order: relaxed; a number.
   atomic_word<maintained> last = maintained::unfinished;
 };
 
@@ -141,11 +142,14 @@ class maintenance_rounds : fork_member {
 
   mutex mutex_;
   maintained_place* first_ = nullptr;
-  maintained_place* at_ = nullptr;    // the thread is in its maintain(), or is moving to the next
+  maintained_place* at_ = nullptr;  // the thread is in its maintain(), or is moving to the next
   bool is_child_ = false;
-  const std::uint64_t period_;        // nanoseconds
-  atomic_word<unsigned> turns_ = 0;   // of all places
-  atomic_word<unsigned> bell_ = 0;    // changes when the thread should check immediately
+  const std::uint64_t period_;  // nanoseconds
+  // Order: relaxed; mutex.
+  atomic_word<unsigned> turns_ = 0;  // of all places
+  // Order: add release, load acquire. stops_ is set before the bell rings, and checked after it.
+  atomic_word<unsigned> bell_ = 0;  // changes when the thread should check immediately
+  // Order: relaxed; see bell_.
   atomic_word<bool> stops_ = false;
 };
 
@@ -153,16 +157,15 @@ class maintenance_rounds : fork_member {
 
 #if defined(TARN_STANDARD_THREADS)
 
-/// A thread that calls maintain() of pools once a period, and again immediately if a pool needs more than a millisecond. It
-/// holds no lock of its own during these calls. In the child of a fork the thread doesn't exist: these objects can be destroyed
-/// there, which does nothing else; let the child create a new one.
+/// A thread that calls maintain() of pools once a period, and again immediately if a pool needs more than a millisecond. The
+/// child of a fork has no such thread: the object may be destroyed there, and another created.
 class maintenance_thread {
  public:
   class place;
 
-  /// \param period  between two checks. A pool should keep as many blocks ready as its threads allocate in that time, and while
+  /// \param period  between two checks. A pool should keep as many blocks ready as its threads allocate in that time and while
   ///                a chunk is fetched
-  /// Throws: std::system_error, std::bad_alloc, if the system provides no thread or no memory.
+  /// Throws: std::system_error, std::bad_alloc.
   explicit maintenance_thread(std::chrono::nanoseconds period = std::chrono::milliseconds(1))
       : rounds_(std::make_shared<detail::maintenance_rounds>(period)) {
     ::new (static_cast<void*>(&thread_)) std::thread([rounds = rounds_.get()]() noexcept { rounds->run(); });
@@ -182,7 +185,7 @@ class maintenance_thread {
   template <class Pool>
   [[nodiscard("tarn: the pool is maintained only while this object exists")]] place add(Pool& pool) noexcept;
 
-  /// Makes the thread check immediately. A system call.
+  /// Makes the thread check immediately, by a system call.
   void wake() noexcept { rounds_->wake(); }
 
  private:
@@ -192,8 +195,7 @@ class maintenance_thread {
   };
 };
 
-/// A pool's place with a maintenance_thread. It must be destroyed before the pool; the thread may be destroyed before or after
-/// it.
+/// A pool's place with a maintenance_thread. It must be destroyed before the pool.
 class maintenance_thread::place {
  public:
   /// Adds the pool, as maintenance_thread::add() does.
@@ -213,7 +215,7 @@ class maintenance_thread::place {
   /// Waits if the thread is maintaining this pool, as ~maintenance_thread() does.
   ~place() { rounds_->remove(its_); }
 
-  /// Returns the result of the thread's last maintain(); unfinished: there was none so far.
+  /// Returns the result of the last maintain(); unfinished: none so far.
   maintained last() const noexcept { return its_.last.load(detail::memory_order_relaxed); }
 
  private:

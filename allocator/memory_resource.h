@@ -117,9 +117,9 @@ concept store_over_resource =
 ///   allocate()        throws what upstream threw; std::bad_alloc if a budget refused, upstream returned null, or threw for
 ///                     several threads at once
 ///
-/// \tparam Policies  as for size_class_pool, without store and growth, which the constructor's arguments decide (except for a
-///                   store over upstream, such as budgeted<resource_store>). The pool of a class takes 2.2 KiB; 0.1 with
-///                   lifo_reuse<>, which is slower if many blocks are freed in another order than they were allocated
+/// \tparam Policies  as for size_class_pool, without growth, and without a store except one over upstream, such as
+///                   budgeted<resource_store>. The pool of a class takes 2.2 KiB; 0.1 with lifo_reuse<>, which is slower if
+///                   many blocks are freed in another order
 template <class... Policies>
 class pool_resource : public std::pmr::memory_resource {
   using default_classes = geometric_classes<16, 65536>;
@@ -139,17 +139,16 @@ class pool_resource : public std::pmr::memory_resource {
   static constexpr bool may_return_chunks = requires(body& blocks) { blocks.release(); };
 
  public:
-  /// With the options of the standard and its default resource where none are given.
-  /// Throws: what the policies throw where they are copied.
+  /// By default, with the standard's options and its default resource. Throws: what copies of the policies throw.
   pool_resource() : pool_resource(std::pmr::pool_options{}, std::pmr::get_default_resource()) {}
   explicit pool_resource(std::pmr::memory_resource* upstream) : pool_resource(std::pmr::pool_options{}, upstream) {}
   explicit pool_resource(const std::pmr::pool_options& options) : pool_resource(options, std::pmr::get_default_resource()) {}
-  /// \param upstream  not null; must outlive the resource. Nothing is requested from it yet
+  /// \param upstream  not null; must outlive the resource
   pool_resource(const std::pmr::pool_options& options, std::pmr::memory_resource* upstream)
       : upstream_(upstream), options_(normalised(options)), blocks_(values(store(resource_store(&upstream_)), options_)) {
     pass_large();
   }
-  /// \param budget  what upstream gives is charged to it; it must outlive the resource
+  /// \param budget  charged with what upstream allocates; it must outlive the resource
   pool_resource(const std::pmr::pool_options& options, std::pmr::memory_resource* upstream, memory_budget& budget)
     requires std::constructible_from<store, memory_budget&, const resource_store&>
       : upstream_(upstream), options_(normalised(options)),
@@ -159,34 +158,35 @@ class pool_resource : public std::pmr::memory_resource {
 
   pool_resource(const pool_resource&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
   void operator=(const pool_resource&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
-  /// Gives all memory back to upstream, including blocks in use.
+  /// Returns all memory to upstream, including blocks in use.
   ~pool_resource() override {
     if constexpr (may_return_chunks) release();
     blocks_.end();
   }
 
-  /// Gives all memory back to upstream, including blocks in use. Precondition: no other thread uses the resource.
+  /// Returns all memory to upstream, including blocks in use. Precondition: no other thread uses the resource.
   void release() noexcept
     requires(may_return_chunks)
   {
     blocks_.release();
   }
-  /// Frees all blocks at once, also those in use, and keeps the chunks for the next. Precondition: no other thread uses the
-  /// resource, and no block allocated before is used again. O(chunks); O(blocks) with a policy that is notified of each.
+  /// Frees all blocks, even those in use, and keeps the chunks.
+  /// Precondition: no other thread uses the resource, and no earlier block is used again. O(chunks); O(blocks) with a policy
+  /// that is notified of each.
   void reset() noexcept { blocks_.reset(); }
-  /// Returns where it gets its memory.
+  /// Returns upstream.
   std::pmr::memory_resource* upstream_resource() const noexcept { return upstream_.get(); }
   /// Returns the options in force.
   std::pmr::pool_options options() const noexcept { return options_; }
 
-  /// Frees empty chunks, and larger requests that stayed, to upstream. Returns their bytes.
+  /// Returns empty chunks and freed large blocks to upstream. Returns their bytes.
   std::size_t trim() noexcept
     requires(may_return_chunks)
   {
     return blocks_.trim();
   }
-  /// Gets chunks from upstream until as many blocks of such a size are at hand or in use, for the nodes of a container, say.
-  /// Throws: std::bad_alloc if upstream gives less, or such blocks come from upstream one by one; what came stays.
+  /// Gets chunks from upstream until as many blocks of such a size are free or in use.
+  /// Throws: std::bad_alloc if upstream has less memory, or such blocks come from upstream one by one; new chunks stay.
   void reserve(std::size_t blocks, std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) {
     blocks_.reserve(blocks, bytes, alignment);
   }
@@ -279,7 +279,7 @@ class block_resource : public std::pmr::memory_resource {
   explicit block_resource(Pool& pool, std::pmr::memory_resource* upstream = std::pmr::get_default_resource()) noexcept
       : pool_(pool), upstream_(upstream) {}
 
-  /// Return what it was made with: the pool, and the resource of all other requests.
+  /// Return the constructor's arguments.
   Pool& pool() const noexcept { return pool_; }
   std::pmr::memory_resource* upstream_resource() const noexcept { return upstream_; }
 
@@ -304,8 +304,7 @@ class block_resource : public std::pmr::memory_resource {
 
 namespace pmr {
 
-/// As the standard's resources of these names. Classes, not other names of pool_resource, so that a class that is derived from
-/// one inherits its constructors by the name that it has here.
+/// As the standard's resources of these names: classes derived from pool_resource.
 class unsynchronized_pool_resource : public pool_resource<no_locking> {
  public:
   using pool_resource::pool_resource;

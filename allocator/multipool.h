@@ -4,7 +4,6 @@
 //   Door* d = things.construct<Door>(oak);
 //   things.destroy(d);
 //
-// For sizes that are known only at run time, see size_class_pool.h, which this header includes.
 #ifndef TARN_ALLOCATOR_MULTIPOOL_H_
 #define TARN_ALLOCATOR_MULTIPOOL_H_
 
@@ -69,6 +68,8 @@ struct object_pools<std::tuple<std::type_identity<Ts>...>, Policies> {
 
 }  // namespace detail
 
+/// An object_pool for each of several types, known at compile time. Members call the type's pool: construct<T>(arguments),
+/// destroy(object) of exactly that T; clear() all.
 /// \tparam Args  object types, each with its own pool; and policies, in any order, which all pools share
 template <class... Args>
 class multipool {
@@ -78,7 +79,7 @@ class multipool {
   static_assert(sizeof(detail::value_complaint<has_defaults ? detail::giving::good : detail::giving::missing>) != 0);
 
  public:
-  /// Empty pools, which get memory when it is needed.
+  /// Empty pools.
   multipool() = default;
   multipool(const multipool&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
   multipool& operator=(const multipool&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
@@ -86,26 +87,25 @@ class multipool {
   ~multipool() { clear_from<0>(); }
 
 #if TARN_EXCEPTIONS
-  /// Constructs a T from these arguments. Returns the object. Throws: as object_pool::construct().
+  /// As of an object_pool.
   template <class T, class... Arguments>
   [[nodiscard]] T* construct(Arguments&&... arguments) {
     return pool_of<T>().construct(std::forward<Arguments>(arguments)...);
   }
 #endif
-  /// Like construct(), but returns null if there is no block, and never waits for one. Throws: what the constructor throws.
+  /// As of an object_pool.
   template <class T, class... Arguments>
   [[nodiscard]] T* try_construct(Arguments&&... arguments) {
     return pool_of<T>().try_construct(std::forward<Arguments>(arguments)...);
   }
-  /// Like construct(), but waits for a block for at most `timeout`, and returns null when the time is over. Throws: what the
-  /// constructor throws.
+  /// As of an object_pool.
   template <class T, detail::time_span Duration, class... Arguments>
   [[nodiscard]] T* construct_within(const Duration& timeout, Arguments&&... arguments)
     requires(pools::waits)
   {
     return pool_of<T>().construct_within(timeout, std::forward<Arguments>(arguments)...);
   }
-  /// Destroys an object. Null is ignored. Precondition: this multipool constructed it as a T.
+  /// As of an object_pool.
   template <class T>
   void destroy(T* object) noexcept {
     pool_of<T>().destroy(object);
@@ -116,8 +116,7 @@ class multipool {
   {
     std::apply([](auto&... each) { (each.release(), ...); }, pools_);
   }
-  /// Destroys every object of every pool, each once, although one's destructor may destroy others, also in other pools.
-  /// Precondition: as for object_pool::clear().
+  /// As of an object_pool.
   void (clear)() noexcept {
     clear_from<0>();
     std::apply([](auto&... each) { ((each.clear)(), ...); }, pools_);  // also objects without a destructor

@@ -90,23 +90,23 @@ class object_pool {
   using value_type = T;  // the type of the objects
   using pool_type = pool<detail::by_product<detail::size_of_object<T>>, Policies...>;  // of their blocks
 
-  /// Whether there is release(), and whether there are handles.
+  /// Whether there are release() and handles.
   static constexpr bool may_return_chunks = requires(pool_type& blocks) { blocks.release(); };
   static constexpr bool has_generations = detail::inspector::has_generations(static_cast<const pool_type*>(nullptr));
   /// Whether calls wait for a block: under wait_for_block.
   static constexpr bool waits = detail::inspector::waits(static_cast<const pool_type*>(nullptr));
-  /// Whether there are iterators and parts(): not over an array, which has bits only during a walk. Not if free blocks wait in
-  /// threads' magazines (thread_cached) or on a stack (lock_free), nor if objects are on guarded pages.
+  /// Whether there are iterators and parts(): not over an array, on guarded pages, or if free blocks wait in magazines
+  /// (thread_cached) or on a stack (lock_free).
   static constexpr bool has_iterators = detail::iterators_of<T, pool_type>::exist;
   using iterator = typename detail::iterators_of<T, pool_type>::type;  // what begin() returns
 
   using deleter = object_deleter<T, Policies...>;  // of unique_ptr
   using unique_ptr = object_ptr<T, Policies...>;   // what make_unique() returns
 
-  /// Makes objects as the pool does, and has the pool note where; see here().
+  /// What here() returns.
   class maker {
    public:
-    /// Like the pool's function of that name: constructs an object, and returns it. Throws: what that throws.
+    /// As of an object_pool.
 #if TARN_EXCEPTIONS
     template <class... Args>
     [[nodiscard]] T* construct(Args&&... args) const {
@@ -140,7 +140,7 @@ class object_pool {
     call_site where_;
   };
 
-  /// \param given  policy objects, as for the pool. Throws: what copying them throws.
+  /// As of a basic_pool.
   template <class... Given>
   constexpr explicit(sizeof...(Given) == 1) object_pool(const Given&... given) noexcept(
       detail::copies_cannot_throw<Given...>)
@@ -153,22 +153,21 @@ class object_pool {
   }
 
 #if TARN_EXCEPTIONS
-  /// Constructs an object from these arguments. Returns the object.
+  /// Constructs an object. Returns the object.
   /// Throws: std::bad_alloc if there is no block, and what the constructor throws; the pool is then unchanged.
   template <class... Args>
   [[nodiscard]] T* construct(Args&&... args) {
     return construct_in(blocks_.allocate(), std::forward<Args>(args)...);
   }
 #endif
-  /// Like construct(), but returns null if there is no block, and never waits for one; then no constructor runs.
-  /// Throws: what the constructor throws.
+  /// Like construct(), but returns null if there is no block, and never waits for one. Throws: what the constructor throws.
   template <class... Args>
   [[nodiscard]] T* try_construct(Args&&... args) {
     void* const block = blocks_.try_allocate();
     return block == nullptr ? nullptr : construct_in(block, std::forward<Args>(args)...);
   }
-  /// Like construct(), but waits for a block for at most `timeout`, as a pool's allocate_within(). Returns null when the time
-  /// is over; then no constructor runs. Throws: what the constructor throws.
+  /// Like construct(), but waits as a pool's allocate_within(). Returns null when the time is over.
+  /// Throws: what the constructor throws.
   template <detail::time_span Duration, class... Args>
   [[nodiscard]] T* construct_within(const Duration& timeout, Args&&... args)
     requires(waits)
@@ -176,11 +175,11 @@ class object_pool {
     void* const block = blocks_.allocate_within(timeout);
     return block == nullptr ? nullptr : construct_in(block, std::forward<Args>(args)...);
   }
-  /// Returns a proxy that constructs objects and records the calling line for reports: orders.here().construct(1, 9.5). It
-  /// costs nothing, and does nothing, without checked_with<sites>.
+  /// Returns a proxy that constructs objects and, with checked_with<sites>, records the calling line for reports:
+  /// orders.here().construct(1, 9.5).
   [[nodiscard]] maker here(call_site where = call_site::current()) noexcept { return maker(*this, where); }
 
-  /// Destroys an object. Null is ignored. Precondition: this pool constructed it, and it was not destroyed since.
+  /// Destroys an object; null: does nothing. Precondition: this pool constructed it, and it was not destroyed since.
   void destroy(T* object) noexcept {
     if (endings_.end(blocks_, object)) blocks_.deallocate(const_cast<std::remove_cv_t<T>*>(object));
   }
@@ -188,24 +187,23 @@ class object_pool {
   // ---- bursts --------------------------------------------------------------------------------------------------------------
 #if TARN_EXCEPTIONS
   /// Constructs an object for each place of `out`, all from the same arguments.
-  /// Throws: std::bad_alloc if there are fewer blocks, and what a constructor throws. The objects that were made are destroyed
-  /// then, the newest first, and what is in `out` is unspecified. Precondition: no constructor or destructor walks through the
-  /// pool; it would meet blocks that hold no object yet, or none any more.
+  /// Throws: std::bad_alloc if there are fewer blocks, and what a constructor throws, after destroying the objects already
+  /// constructed, the newest first; the content of `out` is unspecified.
+  /// Precondition: no constructor or destructor walks through the pool.
   template <class... Args>
   void construct_n(span<T*> out, const Args&... args) {
     burst<detail::waits_as_usual>(blocks_, out, {}).fill_all(
         [&](void* block) { return detail::make_in<T>(block, args...); });
   }
 #endif
-  /// Constructs objects for `out` from its start, for as many places as there are blocks. Returns how many. Never waits for a
-  /// block. Throws: what a constructor throws, as construct_n().
+  /// Like construct_n(), for as many places from the start as there are blocks. Returns how many. Never waits.
+  /// Throws: what a constructor throws.
   template <class... Args>
   [[nodiscard]] std::size_t try_construct_n(span<T*> out, const Args&... args) {
     return burst<detail::limit_of_try>(blocks_, out, {}).fill_some(
         [&](void* block) { return detail::make_in<T>(block, args...); });
   }
-  /// The same, but waits for blocks for at most `timeout`. Returns how many: fewer than out.size() if the time is over.
-  /// Throws: what a constructor throws, as construct_n().
+  /// The same, but waits for at most `timeout`. Returns how many. Throws: what a constructor throws.
   template <detail::time_span Duration, class... Args>
   [[nodiscard]] std::size_t construct_n_within(const Duration& timeout, span<T*> out, const Args&... args)
     requires(waits)
@@ -214,8 +212,8 @@ class object_pool {
     return burst<detail::waits_until>(blocks_, out, end).fill_some(
         [&](void* block) { return detail::make_in<T>(block, args...); });
   }
-  /// Destroys many objects, in their order. Null is ignored. Precondition: as for destroy(), for each, and none is named twice;
-  /// no destructor walks through the pool, as for construct_n().
+  /// Destroys many objects, in their order; ignores null.
+  /// Precondition: as for destroy(), none twice; no destructor walks through the pool.
   void destroy_n(span<T* const> objects) noexcept { detail::end_all(blocks_, endings_, objects); }
 
   // ---- handles: where the checking policy counts the uses of a block (checked, hardened_with<generations>) -----------------
@@ -227,8 +225,7 @@ class object_pool {
     const std::uint64_t generation = detail::inspector::generation_of(blocks_, object);
     return generation == 0 ? handle<T>() : handle<T>(object, generation);
   }
-  /// Returns the object, or null if it was destroyed, or the handle is empty or another pool's. The object lives until some
-  /// thread destroys it. O(1).
+  /// Returns the object, or null if it was destroyed, or the handle is empty or another pool's.
   [[nodiscard]] T* get(handle<T> which) noexcept
     requires(has_generations)
   {
@@ -245,13 +242,14 @@ class object_pool {
   }
 
 #if TARN_EXCEPTIONS
-  /// Constructs an object. Returns its owner, which destroys it; the pool must outlive it. Throws: as construct().
+  /// Constructs an object. Returns its owner, which the pool must outlive. Throws: as construct().
   template <class... Args>
   [[nodiscard]] unique_ptr make_unique(Args&&... args) {
     return unique_ptr(construct(std::forward<Args>(args)...), deleter(this));
   }
-  /// Constructs an object. Returns an owner; the last one destroys it. The pool must outlive it. Throws: as construct().
-  /// The counts are in a static pool of stl_allocator. (std::allocate_shared with that allocator puts both into one block.)
+  /// Constructs an object. Returns an owner; the pool must outlive the last one. The counts are in a static pool of
+  /// stl_allocator.
+  /// Throws: as construct().
   template <class... Args>
   [[nodiscard]] std::shared_ptr<T> allocate_shared(Args&&... args) {
     return std::shared_ptr<T>(construct(std::forward<Args>(args)...), deleter(this), stl_allocator<T>());
@@ -261,12 +259,11 @@ class object_pool {
   // ---- walks ---------------------------------------------------------------------------------------------------------------
   // begin(), erase() and parts() are templates so that an explicit instantiation of a pool without iterators has no error.
 
-  /// Calls f(object) for every object, by ascending address. f may destroy any object, construct others, and walk again. Those
-  /// that it constructs may be visited, if they are ahead in a chunk that was there before. It must call neither clear() nor
-  /// release(); during this, trim() does nothing. In a constructor or destructor it also visits that object.
-  /// Precondition: no other thread uses the pool, nor does a maintenance_thread; the same for all other walks, for clear() and
-  /// for release(). Throws: what f throws. O(objects + blocks / 64), and for each block that became free since the walk before,
-  /// O(log chunks).
+  /// Calls f(object) for every object, by ascending address. f may destroy any object, construct others, which may be visited,
+  /// and walk again. It must call neither clear() nor release(); during this, trim() does nothing. In a constructor or
+  /// destructor it also visits that object.
+  /// Precondition for all walks, clear() and release(): no other thread, including a maintenance_thread, uses the pool.
+  /// Throws: what f throws. O(objects + blocks / 64), and for each block that became free since the walk before, O(log chunks).
   template <class F>
   void for_each(F f) {
     static_cast<void>(walk([&f](T& object) {
@@ -274,7 +271,7 @@ class object_pool {
       return true;
     }));
   }
-  /// The same as long as f(object) returns true. Returns whether it always did. Throws: what f throws.
+  /// The same while f(object) returns true. Returns whether it always did. Throws: what f throws.
   template <class F>
   bool for_each_while(F f) {
     return walk([&f](T& object) { return static_cast<bool>(f(object)); });
@@ -283,16 +280,15 @@ class object_pool {
   /// O(blocks) over an array.
   [[nodiscard]] std::size_t count() noexcept { return detail::count_blocks(state()); }
 
-  /// Return forward iterators, by ascending address; the pool is a std::ranges::forward_range. An iterator is valid as long as
-  /// its object exists, whatever else is constructed or destroyed. O(chunks + blocks / 64) from the first to the last, as
-  /// for_each().
+  /// Return forward iterators, by ascending address, valid as long as their objects exist. The pool is a
+  /// std::ranges::forward_range. O(chunks + blocks / 64) from the first to the last, as for_each().
   template <int = 0>
   [[nodiscard]] TARN_STEP iterator begin() noexcept {
     if constexpr (has_iterators) return iterator::first(state());
     else return iterators::refuse();
   }
   [[nodiscard]] static constexpr iterator end() noexcept { return {}; }
-  /// Destroys the object at `which`. Returns the next one, also if the destructor destroyed others. O(log chunks).
+  /// Destroys the object at `which`. Returns the next one. O(log chunks).
   template <int = 0>
   iterator (erase)(iterator which) noexcept {
     if constexpr (has_iterators) {
@@ -304,24 +300,25 @@ class object_pool {
       return iterators::refuse();
     }
   }
-  /// Returns `n` ranges, each of equally many objects or of one more: parts(4)[0] ... parts(4)[3]. Threads may walk through
-  /// different ones at once as long as nobody constructs or destroys an object. Precondition: n isn't 0. As complex as count().
+  /// Returns `n` ranges of equally many objects, or one more: parts(4)[0] ... parts(4)[3]. Threads may walk through different
+  /// ones at the same time if no object is constructed or destroyed.
+  /// Precondition: n isn't 0. As complex as count().
   template <int = 0>
   [[nodiscard]] auto parts(std::size_t n) noexcept {
     if constexpr (has_iterators) return detail::object_parts<T, typename iterators::state>(state(), n);
     else return iterators::refuse();
   }
 
-  /// Destroys every object, each once, although one's destructor may destroy others. Objects that destructors construct
-  /// during this may be left. Precondition: no other thread uses the pool; no destructor calls for_each() or release() of it.
-  /// O(objects + free blocks); O(chunks) if there is no destructor and no policy that must be notified of each.
+  /// Destroys every object, each once, although destructors may destroy others. Objects that destructors construct may be left.
+  /// Precondition: no other thread uses the pool; no destructor calls for_each() or release() of it. O(objects + free blocks);
+  /// O(chunks) if there is no destructor and no policy that must be notified of each.
   void (clear)() noexcept {
     if (endings_.running()) return;  // a destructor called it
     if constexpr (std::is_trivially_destructible_v<T>)
       if (detail::forget_blocks_in_use(state())) return;
     ending(*this).run();
   }
-  /// Gives all memory back at once. No destructor runs: call clear() first if objects need theirs.
+  /// Returns all memory. No destructor runs: call clear() first if objects need theirs.
   /// Precondition: no other thread uses the pool.
   void release() noexcept
     requires(may_return_chunks)

@@ -21,14 +21,14 @@ class object_deleter {
  public:
   /// For objects of that pool, which must outlive it.
   constexpr explicit object_deleter(object_pool<T, Policies...>* pool = nullptr) noexcept : pool_(pool) {}
-  /// Destroys the object. Precondition: the pool constructed it, and it was not destroyed since.
+  /// Destroys the object. Precondition: as for object_pool::destroy().
   void operator()(T* object) const noexcept { pool_->destroy(object); }
 
  private:
   object_pool<T, Policies...>* pool_;
 };
 
-/// Owns an object of an object_pool<T, Policies...>, which must outlive it.
+/// Owns an object of an object_pool, which must outlive it.
 template <class T, class... Policies>
 using object_ptr = std::unique_ptr<T, object_deleter<T, Policies...>>;
 

@@ -376,11 +376,11 @@ class observed_place : fork_member {
 
 }  // namespace detail
 
-/// Answers at a socket as long as it exists. Only one thread may use it at a time; it can be moved. In the child of a fork it
-/// answers no requests: its descriptors are closed there, and its destructor doesn't affect the parent.
+/// Answers at a socket as long as it exists; it can be moved. In the child of a fork its descriptors are closed, and its
+/// destructor doesn't affect the parent.
 class observer {
  public:
-  /// Takes the other's socket; the other no longer answers. The assignment returns *this.
+  /// Takes the other's socket; the other no longer answers. Assignment returns *this.
   observer(observer&& other) noexcept : its_(detail::replace(other.its_, nullptr)) {}
   observer& operator=(observer&& other) noexcept {
     observer taken(static_cast<observer&&>(other));
@@ -394,15 +394,14 @@ class observer {
     delete its_;
   }
 
-  /// Returns a descriptor for poll(), select() or epoll: it is readable while serve() has something to do. Don't use it for
-  /// anything else. Without epoll, it is readable only while there are new clients, so call serve() regularly as well. -1: it
-  /// was moved from, or this is the child of a fork.
+  /// Returns a descriptor for poll(), select() or epoll only: it is readable while serve() has something to do. On systems
+  /// without epoll it is readable only while there are new clients, so call serve() regularly as well. -1: it was moved from,
+  /// or this is the child of a fork.
   int descriptor() const noexcept { return its_ != nullptr ? its_->clients.descriptor() : -1; }
 
-  /// Answers the requests so far, and waits for no client. A client that hasn't sent a request and read the answer ten seconds
-  /// after it connected is disconnected; while there are 32, after half a second. Without a free descriptor, new clients are
-  /// disconnected with a reserved one. If another thread takes that, they wait, and descriptor() is readable ten times a
-  /// second. Without memory for an answer, the answer is an error. Returns how many requests it answered. O(pools) for each, as
+  /// Answers the requests so far, and waits for no client. A client that hasn't sent a request and read the answer after ten
+  /// seconds is disconnected; while there are 32, after half a second. So is a new client for which there is no descriptor.
+  /// Without memory for an answer, the answer is an error. Returns how many requests it answered. O(pools) for each, as
   /// snapshot().
   std::size_t serve() noexcept {
     if (its_ == nullptr || !its_->is_owner()) return 0;

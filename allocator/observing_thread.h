@@ -20,12 +20,11 @@
 
 namespace tarn {
 
-/// A thread that serves an observer until this object is destroyed. In the child of a fork the thread doesn't exist; this
-/// object can be destroyed there, which does nothing else.
+/// A thread that serves an observer until this object is destroyed. The child of a fork has no such thread, and may destroy the
+/// object.
 class observing_thread {
  public:
-  /// Serves what observe(path) returns.
-  /// Throws: std::system_error, std::bad_alloc, as observe(), and if the system provides no thread.
+  /// Serves what observe(path) returns. Throws: as observe(), and std::system_error if the system provides no thread.
   explicit observing_thread(std::string_view path) : observing_thread(observe(path)) {}
   /// Serves an observer. Precondition: it wasn't moved from.
   /// Throws: std::system_error, if the system provides no thread.
@@ -61,6 +60,7 @@ class observing_thread {
   }
 
   observer watched_;
+  // Order: relaxed. Set before the bell is shut down, which wakes the thread: the system orders both.
   detail::atomic_word<bool> stops_ = false;
   union {
     std::thread thread_;  // not destroyed in the child of a fork, where it can't be joined

@@ -1,11 +1,11 @@
-// An allocator of the standard library with which a container brings a pool of its own:
+// An allocator of the standard library with which a container has its own pool:
 //
 //   std::list<int, tarn::own_pool_allocator<int>> l;       the pool is made when the first element comes
 //   auto m = std::move(l);                                 it goes along
 //   tarn::clear_at_once(m);                                all elements go without a visit, in O(chunks)
 //
-// Copies of an allocator share its pool, also those for other types, and the last of them ends it. So a container and whoever
-// has its nodes (a node handle, a container that it was moved to) have one pool, and a copy of the container has another.
+// Copies of an allocator share its pool, even for other types; the last one destroys it. So a container shares its pool with
+// what has its nodes (a node handle, a container that it was moved to), and a copy of the container has another.
 #ifndef TARN_ALLOCATOR_OWN_POOL_ALLOCATOR_H_
 #define TARN_ALLOCATOR_OWN_POOL_ALLOCATOR_H_
 
@@ -40,7 +40,7 @@ namespace detail {
 //   allocate_node    find: the pool of the nodes, if they have that size     none yet: make     another size: allocate_array
 //   allocate_array   find: the pool of everything else, by size class        none yet: make
 
-/// A pool that is made when it is first asked for, in memory of the owner's store.
+/// A pool that is created when it is first used, in memory of the owner's store.
 template <class Pool, class Stores>
 class pool_made_late {
  public:
@@ -82,6 +82,8 @@ class pool_made_late {
       if (place) stores.release(place, alignof(member));
     }
   };
+  // Order: exchange acquire and release, also if it fails; load acquire. The pool is constructed before the exchange. The
+  // slower thread uses what the faster one created.
   atomic_word<member*> made_ = nullptr;
 };
 
@@ -121,7 +123,7 @@ class own_blocks<basic_pool<dynamic_size, Locking, Growth, Store, Others...>>
   }
   own_blocks(const own_blocks&) = delete;
 
-  /// One allocator more has them; so many fewer, and the last ends them.
+  /// One allocator more has them; `users` fewer, and the last destroys them.
   TARN_STEP void join() noexcept { users_.fetch_add(1, memory_order_relaxed); }
   void leave(std::size_t users = 1) noexcept {
     if (users_.fetch_sub(users, memory_order_acq_rel) == users) end();
@@ -219,6 +221,8 @@ class own_blocks<basic_pool<dynamic_size, Locking, Growth, Store, Others...>>
     return static_cast<Made*>(detail::or_fail(its));
   }
 
+  // Order: one less: acquire and release, one more: relaxed; load acquire. The thread that takes away the last user sees what
+  // all others did to the pool. A new user is a copy of one that stays during this.
   atomic_word<std::size_t> users_ = 1;
   made_late<node_pool> nodes_;
   made_late<array_pool> arrays_;
@@ -254,8 +258,7 @@ template <bool HasEnd>
 struct own_store_complaint {
   static_assert(!HasEnd,
                 "tarn: [Q1] own_pool_allocator was given a store that has one region (static_array_store, buffer_store), but "
-                "each container has its own pool, which several sizes share; use fixed_container, or stl_allocator over a "
-                "size_class_pool");
+                "several sizes share each container's own pool; use fixed_container, or stl_allocator over a size_class_pool");
 };
 
 template <class... Ps>
@@ -296,16 +299,14 @@ inline constexpr bool is_node = alignof(T) <= natural_alignment(sizeof(T));
 
 }  // namespace detail
 
-/// Takes memory from a pool that it shares with its copies, also those for other types, and with nobody else. The pool is made
-/// when the first object is allocated; its chunks go back to the store, in O(chunks), when the last copy is destroyed. Equal to
-/// its copies.
-/// The first size of which one object alone is allocated, as nodes are, has a pool of blocks of that size; arrays and objects
-/// of other sizes, or aligned to more than std::max_align_t, have a size_class_pool over the same store.
-/// A container that is copied gives the copy a pool of its own; one that is assigned to keeps its own; moving and swapping
-/// containers takes the pool along, in constant time. One that was moved from shares the pool until it is assigned to.
-/// \tparam Policies  as for pool<...>, without a size and without a bounded store; no_locking and lifo_reuse<> unless another
-///                   is named. What a locking policy allows several threads to do, they may do with containers that share a
-///                   pool; copies may be made and destroyed by any thread, whatever it is
+/// Allocates from a pool that only its copies share, even for other types; equal to them. The pool is created by the first
+/// allocation, and returns its chunks in O(chunks) when the last copy is destroyed. Nodes (the first size of a single object)
+/// have blocks of their size; arrays, other sizes and alignments above std::max_align_t have a size_class_pool over the same
+/// store. A copied container gets its own pool; copy assignment keeps the target's; moving and swapping take the pool along, in
+/// constant time. A container that was moved from shares the pool until it is assigned to.
+/// \tparam Policies  as for pool<...>, without a size and a bounded store; by default no_locking and lifo_reuse<>. The locking
+///                   policy says whether threads may use containers that share a pool at once; any thread may copy and destroy
+///                   allocators
 template <class T, class... Policies>
 class own_pool_allocator {
   using shared = detail::own_blocks_of<Policies...>;
@@ -321,29 +322,29 @@ class own_pool_allocator {
   using propagate_on_container_move_assignment = std::true_type;
   using propagate_on_container_swap = std::true_type;
 
-  /// With no pool yet: takes no memory.
+  /// Without a pool yet; allocates nothing.
   constexpr own_pool_allocator() noexcept
     requires(shared::has_defaults)
   = default;
-  /// \param given  policy objects, as for a pool. What the pool and its copies share is made at once.
+  /// \param given  policy objects, as for a pool. What copies share is allocated immediately.
   /// Throws: std::bad_alloc if the store gives no memory; what copies of the policies throw.
   template <class... Given>
     requires(sizeof...(Given) != 0 && (policy<Given> && ...))
   constexpr explicit own_pool_allocator(const Given&... given)
       : shared_(made(detail::accept_values<typename shared::policies>(given...))) {}
 
-  /// Shares the pool, whether it was made or not. If nothing was allocated yet, takes some 100 bytes from the store, which all
-  /// copies share. Ends the program if there are none: a copy of an allocator must not fail.
+  /// Shares the pool. If nothing was allocated yet, takes some 100 bytes from the store, and aborts if there are none, because
+  /// a copy of an allocator must not fail.
   own_pool_allocator(const own_pool_allocator& other) noexcept : shared_(other.share()) {}
   template <class U>
   own_pool_allocator(const own_pool_allocator<U, Policies...>& other) noexcept : shared_(other.share()) {}
-  /// Leaves its pool to its copies and shares the other's. Returns itself.
+  /// Leaves its pool, and shares the other's. Returns itself.
   own_pool_allocator& operator=(const own_pool_allocator& other) noexcept {
     own_pool_allocator copy(other);
     swap(*this, copy);
     return *this;
   }
-  /// The last copy ends the pool: O(chunks). Precondition then: no block of it is in use.
+  /// The last copy destroys the pool, in O(chunks). Precondition: in that case, no block is in use.
   ~own_pool_allocator() {
     if (shared* const its = now()) its->leave();
   }
@@ -354,8 +355,8 @@ class own_pool_allocator {
     b.shared_.store(its, detail::memory_order_relaxed);
   }
 
-  /// Returns room for `count` objects.
-  /// Throws: std::bad_array_new_length where there can't be so many, std::bad_alloc where the store gives no memory.
+  /// Returns room for `count` objects. Throws: std::bad_array_new_length if that is too large, std::bad_alloc if the store has
+  /// no memory.
   [[nodiscard]] T* allocate(std::size_t count) {
     shared* its = now();
     if (its == nullptr) [[unlikely]]
@@ -372,8 +373,8 @@ class own_pool_allocator {
     return {objects, detail::room_for<T>(count, shared::class_size(count * sizeof(T), alignof(T)))};
   }
 #endif
-  /// Precondition: allocate(count) of this allocator, or of one that equals it, returned `objects`; or they are null, and
-  /// `count` is 0, as in libc++'s containers.
+  /// Precondition: allocate(count) of an equal allocator returned `objects`; or they are null, and `count` is 0, as in libc++'s
+  /// containers.
   void deallocate(T* objects, std::size_t count) noexcept {
     if (count == 0 && objects == nullptr) return;
     if constexpr (detail::is_node<T>)
@@ -382,9 +383,8 @@ class own_pool_allocator {
     now()->deallocate_array(objects, count * sizeof(T), alignof(T));
   }
 
-  /// Returns an allocator for a pool of its own, with the same policy objects. If these have values, what it shares with its
-  /// copies is made at once.
-  /// Throws: std::bad_alloc if the store gives no memory; what copies of the policies throw.
+  /// Returns an allocator with its own pool and the same policy objects. Throws: as the constructor from policy objects, if
+  /// there are any.
   own_pool_allocator select_on_container_copy_construction() const {
     if constexpr (shared::has_values)
       if (const shared* const its = seen()) return own_pool_allocator(made(*its));
@@ -392,7 +392,7 @@ class own_pool_allocator {
     else return *this;  // never: it was given values
   }
 
-  /// Gives wholly free chunks back to the store. Returns their bytes. Precondition: as for an allocation.
+  /// Returns empty chunks to the store. Returns their bytes. Precondition: as for an allocation.
   std::size_t trim() noexcept
     requires(shared::may_return_chunks)
   {
@@ -400,7 +400,7 @@ class own_pool_allocator {
     return its == nullptr ? 0 : its->trim();
   }
 
-  /// Whether one frees what the other allocated: copies of each other, and each itself.
+  /// Returns whether one is the other, or a copy of it.
   template <class U>
   friend bool operator==(const own_pool_allocator& a, const own_pool_allocator<U, Policies...>& b) noexcept {
     return a.equals(b);
@@ -418,7 +418,7 @@ class own_pool_allocator {
   }
   explicit own_pool_allocator(shared* its) noexcept : shared_(its) {}
 
-  /// As the owner sees it, who uses it alone, and as others see it, who copy or compare it at the same time.
+  /// As its only owner sees it, and as other threads see it, which copy or compare it at the same time.
   TARN_STEP shared* now() const noexcept { return shared_.load(detail::memory_order_relaxed); }
   shared* seen() const noexcept { return shared_.load(detail::memory_order_acquire); }
 
@@ -445,6 +445,8 @@ class own_pool_allocator {
     return its;
   }
 
+  // Order: exchange acquire and release, also if it fails; load acquire; by the allocator's own thread relaxed. What the
+  // address leads to is constructed before the exchange. The slower thread uses what the faster one created.
   mutable detail::atomic_word<shared*> shared_ = nullptr;
 };
 
@@ -460,11 +462,10 @@ constexpr bool leaves_nothing() noexcept {
 template <bool OfNodes, bool LeavesNothing>
 struct clearing_complaint {
   static_assert(OfNodes,
-                "tarn: [Q2] clear_at_once was given something that is no list, map or set, so that its elements are in no "
-                "nodes; use its own clear()");
+                "tarn: [Q2] clear_at_once was given something that isn't a list, map or set; use its own clear()");
   static_assert(!OfNodes || LeavesNothing,
-                "tarn: [Q3] clear_at_once was given a container whose elements or comparator have a destructor, which nobody "
-                "would call; use its own clear()");
+                "tarn: [Q3] clear_at_once was given a container whose elements or comparator have a destructor, which it "
+                "wouldn't call; use its own clear()");
 };
 
 /// An empty container whose destructor doesn't run.
@@ -483,11 +484,11 @@ union husk {
 
 }  // namespace detail
 
-/// Empties a list, a map or a set (no hash table: libc++'s have two allocators) that has an own_pool_allocator without a visit
-/// to its elements: the pool gives all chunks back to the store, in O(chunks), and the container gets another pool. Iterators
-/// and references become invalid, end() too. It is clear() where somebody else has a copy of the allocator, such as a container
-/// that this one was moved from, or a node handle; and where containers know their iterators, as in libstdc++'s debug mode.
-/// Throws: as the container's constructor and select_on_container_copy_construction(); nothing has changed then.
+/// Empties a list, map or set with an own_pool_allocator without visiting its elements: the pool returns all chunks, in
+/// O(chunks), and the container gets another pool. All iterators, including end(), and references become invalid. Does what
+/// clear() does if something else has a copy of the allocator, such as a node handle or a container that was moved from, and in
+/// libstdc++'s debug mode. Not for hash tables, which have two allocators in libc++. Throws: as the container's constructor and
+/// select_on_container_copy_construction(); in that case, nothing has changed.
 template <class Container>
 void clear_at_once(Container& container) {
   constexpr bool of_nodes = detail::is_of_nodes<Container>;

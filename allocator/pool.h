@@ -73,7 +73,7 @@ struct judged : std::conditional_t<is_rejected<Pool>, rejection_of<Pool>, std::t
 ///   verify, note_site, hand_over, explain_fault                                                 checking policies
 ///   bytes_for, blocks_in                                                                        buffers, static
 ///
-/// It can't be copied or moved. Its destructor returns every chunk, including blocks still in use.
+/// Its destructor returns every chunk, including blocks still in use.
 template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion, class Checking,
           class Statistics, class Name = unnamed>
 class basic_pool
@@ -83,7 +83,7 @@ class basic_pool
       detail::policy_types<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics, Name>;
 
  public:
-  /// \param given  policy objects of this pool, in any order; those without a default value must be among them
+  /// \param given  policy objects of this pool, in any order, including those without a default value
   /// Throws: what copying them throws.
   template <class... Given>
   constexpr explicit(sizeof...(Given) == 1) basic_pool(const Given&... given) noexcept(detail::copies_cannot_throw<Given...>)

@@ -206,8 +206,7 @@ using pool_of_recycled = typename policy_list<typename zeroed_policy<Policies>::
 }  // namespace detail
 
 /// \tparam T         default-constructible, with a member function reset() that prepares it for its next user
-/// \tparam Policies  as for pool<...>, without a size and a reuse policy. If the pool may grow, it constructs objects one by
-///                   one when they are requested, up to the limit of its growth policy or store
+/// \tparam Policies  as for pool<...>, without a size and a reuse policy
 template <class T, class... Policies>
 class recycling_pool {
   static_assert(
@@ -234,15 +233,15 @@ class recycling_pool {
  public:
   using value_type = T;  // the type of the objects
 
-  /// \param given  policy objects, as for a pool. Throws: what copying them throws.
+  /// As of a basic_pool.
   template <class... Given>
   constexpr explicit(sizeof...(Given) == 1) recycling_pool(const Given&... given) noexcept(
       detail::copies_cannot_throw<Given...>)
       : slots_(typename detail::zeroed_policy<Given>::type(given)...) {}
   recycling_pool(const recycling_pool&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
   void operator=(const recycling_pool&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
-  /// Destroys all objects, each once, including those that were not released (which isn't a leak). A destructor may release
-  /// others, which does nothing if they are already destroyed, and acquire objects, but no new ones are constructed.
+  /// Destroys all objects, each once, including those in use (which isn't a leak). A destructor may release and acquire others,
+  /// but no new ones are constructed.
   ~recycling_pool() {
     constexpr bool is_looked_at = detail::inspector::can_refuse<pool_type>();
     if constexpr (!std::is_trivially_destructible_v<T> || is_looked_at) {
@@ -257,14 +256,14 @@ class recycling_pool {
     }
   }
 
-  /// Returns an object for exclusive use: a new one, or one that was released and reset; null if there are no more. With
-  /// wait_for_block it waits for one, at most for that policy's time.
+  /// Returns an object, a new one or one that was released and reset; null if there are no more. Waits for one under
+  /// wait_for_block.
   /// Throws: what T's constructor throws; the pool is then unchanged.
   [[nodiscard]] T* acquire() { return object_at(detail::inspector::allocate_or_null(slots_, detail::waits_as_usual())); }
-  /// Like acquire(), but never waits. Returns an object, or null if there is none now. Throws: as acquire().
+  /// Like acquire(), but never waits. Returns an object, or null. Throws: as acquire().
   [[nodiscard]] T* try_acquire() { return object_at(slots_.try_allocate()); }
-  /// Like acquire(), but waits for at most `timeout`, as a pool's allocate_within(). Returns an object, or null when the time
-  /// is over. Throws: as acquire().
+  /// Like acquire(), but waits as a pool's allocate_within(). Returns an object, or null when the time is over.
+  /// Throws: as acquire().
   template <detail::time_span Duration>
   [[nodiscard]] T* acquire_within(const Duration& timeout)
     requires(detail::inspector::waits(static_cast<const pool_type*>(nullptr)))
@@ -272,9 +271,9 @@ class recycling_pool {
     return object_at(slots_.allocate_within(timeout));
   }
 
-  /// Resets an object and takes it back. Returns false, and does nothing, if it isn't one of this pool's, was already released,
-  /// or is null.
-  /// Throws: what reset() throws; the object is then destroyed, and its slot will hold a new one.
+  /// Resets an object and takes it back. Returns false, and does nothing, if it isn't this pool's, was already released, or is
+  /// null.
+  /// Throws: what reset() throws; the object is then destroyed.
   bool release(T* object) {
     void* const slot = slot_of(object);
     if (!detail::inspector::is_block(slots_, slot) || header_of(slot)->is != state::out) return false;
@@ -285,7 +284,7 @@ class recycling_pool {
     return true;
   }
 
-  /// Returns the number of objects that the pool has, or has room for, before it must grow.
+  /// Returns the number of objects that the pool has room for before it must grow.
   std::size_t capacity() const noexcept { return slots_.capacity(); }
   /// Gets room for that many objects. Returns whether it could.
   bool try_reserve(std::size_t objects) noexcept { return slots_.try_reserve(objects); }

@@ -192,11 +192,9 @@ inline std::size_t write_slabinfo(span<const pool_record> records, span<char> ou
 // ---- what there is -------------------------------------------------------------------------------------------------------
 
 /// Writes a record for each pool with a name into `out`, as many as fit, in the order in which they were registered. Returns
-/// how many such pools there are. Each record shows one moment, under the pool's lock, one pool after the other. During this,
-/// pools may be created, destroyed and used; only threads that need the lock of the pool being read wait. A pool that is being
-/// destroyed, or whose owner walks through its blocks, is left out. Allocates nothing. May be called wherever a lock may be
-/// taken, so not in a signal handler. O(pools), and for each O(blocks in the list's front, and free blocks under lifo_reuse or
-/// lock_free).
+/// how many such pools there are. Each record shows one moment, under that pool's lock. During this, pools may be created,
+/// destroyed and used. A pool that is being destroyed, or whose owner walks through its blocks, is left out. Allocates nothing.
+/// Not for signal handlers, because it takes locks.
 inline std::size_t snapshot(span<pool_record> out) noexcept {
   return detail::write_records(out.data(), out.size());
 }
@@ -204,7 +202,7 @@ inline std::size_t snapshot(span<pool_record> out) noexcept {
 /// The records of a snapshot: a range of pool_record. It can be moved.
 class pool_snapshot {
  public:
-  /// Takes the records of another, which is then empty. The assignment returns *this.
+  /// Takes the records of another, which is then empty. Assignment returns *this.
   pool_snapshot(pool_snapshot&& other) noexcept
       : records_(detail::replace(other.records_, nullptr)), size_(detail::replace(other.size_, std::size_t{0})) {}
   pool_snapshot& operator=(pool_snapshot&& other) noexcept {
@@ -215,10 +213,10 @@ class pool_snapshot {
   }
   ~pool_snapshot() { delete[] records_; }
 
-  /// Return pointers to the first record, and past the last: iterators.
+  /// Return iterators, which are pointers.
   const pool_record* begin() const noexcept { return records_; }
   const pool_record* end() const noexcept { return records_ + size_; }
-  /// Return the records as an array, how many they are, and whether there is none.
+  /// Return the records as an array, their number, and whether there are none.
   const pool_record* data() const noexcept { return records_; }
   std::size_t size() const noexcept { return size_; }
   bool empty() const noexcept { return size_ == 0; }
@@ -249,8 +247,8 @@ class pool_snapshot {
 // ---- as text -------------------------------------------------------------------------------------------------------------
 // Those with a buffer allocate nothing and take no lock, so they may be called in a signal handler.
 
-/// Writes JSON into `out`, as much as fits, without a terminating null: {"version":1,"pools":[{"name":"orders",...},...]}. The
-/// names are those of pool_record's members. Returns the length of the complete text. O(records).
+/// Writes JSON into `out`, as much as fits, without a terminating null: {"version":1,"pools":[{"name":"orders",...},...]}, with
+/// the names of pool_record's members. Returns the length of the complete text. O(records).
 inline std::size_t to_json(span<const pool_record> records, span<char> out) noexcept {
   return detail::write_json(records, out);
 }
@@ -279,26 +277,23 @@ std::string as_text(span<const pool_record> records, Write write) {
 /// Returns the records as JSON.
 /// Throws: std::bad_alloc.
 inline std::string to_json(span<const pool_record> records) { return detail::as_text(records, detail::write_json); }
-/// Returns the records in the text format of Prometheus.
-/// Throws: std::bad_alloc.
+/// Returns the records in that format. Throws: std::bad_alloc.
 inline std::string to_prometheus(span<const pool_record> records) {
   return detail::as_text(records, [](span<const pool_record> all, span<char> out) { return to_prometheus(all, out); });
 }
-/// Returns the records in the text format of OpenMetrics.
-/// Throws: std::bad_alloc.
+/// Returns the records in that format. Throws: std::bad_alloc.
 inline std::string to_open_metrics(span<const pool_record> records) {
   return detail::as_text(records, [](span<const pool_record> all, span<char> out) { return to_open_metrics(all, out); });
 }
-/// Returns the records in the columns of Linux' /proc/slabinfo.
-/// Throws: std::bad_alloc.
+/// Returns the records in that format. Throws: std::bad_alloc.
 inline std::string to_slabinfo(span<const pool_record> records) { return detail::as_text(records, detail::write_slabinfo); }
 
 // ---- checks --------------------------------------------------------------------------------------------------------------
 
-/// Switches the checks of the pools of that name on or off, if their checking policy is switchable_checking. For pools without
-/// a lock, with thread_cached and with lock_free, only TARN_CHECK can switch them on, before the program starts. (The thread
-/// that last used a pool without a lock may do it at run time.) Returns how many pools were switched, and how many refused:
-/// both 0 if no pool of the name has such checks. May be called wherever a lock may be taken. O(pools), and O(chunks) of those.
+/// Switches the checks of the pools of that name on or off, if their checking policy is switchable_checking. With thread_cached
+/// and lock_free, only TARN_CHECK can switch them on, before the program starts; without a lock, also the thread that last used
+/// the pool. Returns how many pools were switched, and how many refused: both 0 if no pool of the name has such checks. Takes
+/// locks. O(pools), and O(chunks) of those.
 inline switched_pools switch_checks(const char* name, bool on) noexcept {
   return detail::switch_checks_of(span<const char>(name, std::strlen(name)), on);
 }
@@ -306,9 +301,8 @@ inline switched_pools switch_checks(const char* name, bool on) noexcept {
 // ---- memory back ---------------------------------------------------------------------------------------------------------
 
 /// Asks every registered pool to trim, those of a low priority first. Returns the bytes that were returned to their stores. It
-/// waits for no pool: it skips a pool whose store another thread is calling, and one without a lock that another thread used
-/// last. It may be called from anywhere, even by several threads at the same time; stores and locking policies run with nothing
-/// else held.
+/// skips a pool whose store another thread is calling, and one without a lock that another thread used last. Stores and locking
+/// policies run with nothing else held.
 inline std::size_t reclaim_all() noexcept {
   std::size_t bytes = 0;
   for (detail::reclaim_round round; !round.ended;) bytes += detail::pools_of_process().trim_next(round);

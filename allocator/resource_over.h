@@ -15,8 +15,8 @@
 
 namespace tarn::pmr {
 
-/// A memory resource over a block, which lies in it.
-/// \tparam Block  what satisfies allocator_block, or a product; a reference is to one that lies elsewhere
+/// A memory resource over a block, which it contains.
+/// \tparam Block  an allocator_block or a product, or a reference to one
 template <class Block>
 class resource_over : public std::pmr::memory_resource {
   using block_type = detail::block_for<Block>;
@@ -35,7 +35,7 @@ class resource_over : public std::pmr::memory_resource {
   /// Returns the block, or its product.
   auto& block() noexcept { return detail::seen(block_); }
 
-  /// Frees all blocks. Precondition: nobody uses one again that came before.
+  /// Frees all blocks. Precondition: no earlier block is used again.
   void reset() noexcept
     requires(block_type::traits.can_reset)
   {

@@ -21,19 +21,19 @@
 
 namespace tarn {
 
-/// Its members are those of detail::size_class_body:
+/// A pool for each size class; a larger request goes to the store. Its members, in detail::size_class_body:
 ///
 ///   allocate(bytes, alignment), try_allocate, deallocate(block, bytes, alignment)    blocks
 ///   class_size(bytes, alignment)                                                     questions
 ///   reserve(blocks, bytes, alignment), try_reserve, trim(), release(), reset()       chunks
 ///
-/// It can't be copied or moved. Its destructor returns everything, including blocks still in use.
+/// Its destructor returns everything, including blocks still in use.
 template <class... Policies>
 class size_class_pool : public detail::class_body_of<Policies...> {
   using body = detail::class_body_of<Policies...>;
 
  public:
-  /// \param given  policy objects, in any order; those without a default value must be among them
+  /// As of a basic_pool.
   template <class... Given>
   constexpr explicit(sizeof...(Given) == 1) size_class_pool(const Given&... given) noexcept
       : body(detail::accept_values<typename detail::class_selection<Policies...>::values>(given...)) {}

@@ -1,9 +1,8 @@
-// The process-wide pool of a tag: constant-initialised, no guard variable, usable before main and after static destruction.
+// The process-wide pool of a tag: constant-initialised, usable before main and after static destruction.
 //
 //   auto& orders = tarn::static_pool<struct orders_tag, tarn::size_of<Order>>::instance();
 //
-// It is never destroyed, so the order of destruction doesn't matter. Chunks stay until the process exits, or until trim() or
-// release() is called.
+// It is never destroyed. Chunks stay until trim(), release() or the process's exit.
 #ifndef TARN_ALLOCATOR_STATIC_POOL_H_
 #define TARN_ALLOCATOR_STATIC_POOL_H_
 
@@ -158,9 +157,8 @@ class static_pool {
 
   static_pool() = delete;
 
-  /// Returns the pool of the tag. It costs one instruction that hides the address from the compiler, so that the pool is
-  /// reached through a register like any object. Not if its blocks are an array in it, because on firmware that instruction
-  /// counts.
+  /// Returns the pool of the tag. Unless its blocks are an array in it, one instruction hides its address from the compiler, so
+  /// that the pool is reached through a register like any object.
   static body& instance() noexcept {
     if constexpr (detail::is_in_place<body>) return detail::static_body<Tag, composition>::body;
     else return *detail::launder_address(detail::pointer_to(detail::static_body<Tag, composition>::body));

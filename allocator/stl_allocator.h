@@ -27,7 +27,7 @@
 
 namespace tarn {
 
-/// What a stl_allocator can refer to: blocks by size and alignment. A size_class_pool, a std::pmr::memory_resource.
+/// What an stl_allocator can refer to, such as a size_class_pool or a std::pmr::memory_resource: blocks by size and alignment.
 template <class S>
 concept sized_source = !policy<S> && requires(S& source, void* block, std::size_t n) {
   source.deallocate(block, n, n);
@@ -101,11 +101,11 @@ constexpr std::size_t room_for(std::size_t n, std::size_t class_bytes) noexcept 
 
 }  // namespace detail
 
-/// Takes single objects, as nodes are, from a static pool that all types of equal size and alignment share, and arrays from
-/// static pools by size class, or from the store where they are large. It has no state: any two are equal. In constant
-/// expressions, which know no pools, it takes memory from std::allocator.
-/// \tparam Policies  as for static_pool, without a size; shared_locking and lifo_reuse<> unless another is named. A program, or
-///                   a set of types, that stays on one thread names no_locking; one with millions of nodes names batch_reuse<>
+/// Allocates single objects, as nodes are, from a static pool that all types of equal size and alignment share; arrays from
+/// static pools by size class, or from the store if they are large. All are equal. In constant expressions it uses
+/// std::allocator.
+/// \tparam Policies  as for static_pool, without a size; by default shared_locking and lifo_reuse<>. Use no_locking if all
+///                   containers of these policies are on one thread, batch_reuse<> for millions of nodes
 template <class T, class... Policies>
 class stl_allocator {
   static_assert(sizeof(typename decltype(detail::judge_for_containers<T, Policies...>())::type) != 0);
@@ -119,7 +119,7 @@ class stl_allocator {
   constexpr stl_allocator() noexcept = default;
   template <class U>
   constexpr stl_allocator(const stl_allocator<U, Policies...>&) noexcept {}
-  /// From a pool of one size, which is no source: so that the only error is the one that says so.
+  /// From another type's allocator, a source, or (not for use) a pool of one size, which causes one error that says so.
   template <class Pool>
     requires(detail::one_of<Pool, Policies...> && !policy<Pool>)
   constexpr stl_allocator(Pool&) noexcept {}
@@ -148,7 +148,7 @@ class stl_allocator {
     array_pool().deallocate(objects, n * sizeof(T), alignof(T));
   }
 
-  /// Whether one frees what the other allocated: any two do.
+  /// Returns true.
   template <class U>
   friend constexpr bool operator==(const stl_allocator&, const stl_allocator<U, Policies...>&) noexcept {
     return true;
@@ -173,10 +173,9 @@ class stl_allocator {
   }
 };
 
-/// Takes all memory from the source that it was made with, which must outlive it, and may be only declared until memory is
-/// taken. Equal where they have the same source.
-/// A container that is copied uses its origin's source; one that is assigned to keeps its own; moving and swapping containers
-/// takes the source along, and so takes constant time.
+/// Allocates from the source passed to its constructor, which must outlive it, and may be only declared until memory is
+/// allocated. Equal if they have the same source. A copied container uses the same source; copy assignment keeps the target's;
+/// moving and swapping take the source along, in constant time.
 template <class T, class Source>
   requires detail::allocator_source<T, Source>
 class stl_allocator<T, Source> {
@@ -211,7 +210,7 @@ class stl_allocator<T, Source> {
     else return {objects, n};
   }
 #endif
-  /// Precondition: as in the other stl_allocator. `n` is tested first: for a node it is a constant, and nothing is left of it.
+  /// Precondition: allocate(n) returned `objects`; or they are null, and `n` is 0, as in libc++'s containers.
   constexpr void deallocate(T* objects, std::size_t n) noexcept {
     if (n == 0 && objects == nullptr) return;
     if (std::is_constant_evaluated()) return std::allocator<T>().deallocate(objects, n);
@@ -219,10 +218,10 @@ class stl_allocator<T, Source> {
     else [[maybe_unused]] detail::source_complaint<Source> c;
   }
 
-  /// Returns what it was made with.
+  /// Returns the source.
   constexpr Source& source() const noexcept { return *source_; }
 
-  /// Whether they have the same source.
+  /// Returns whether they have the same source.
   template <class U>
   friend constexpr bool operator==(const stl_allocator& a, const stl_allocator<U, Source>& b) noexcept {
     return detail::pointer_to(a.source()) == detail::pointer_to(b.source());

@@ -29,11 +29,10 @@
 
 namespace tarn {
 
-/// malloc's functions over the static pools of a tag. xmalloc is one of these; another tag makes another that has nothing to do
-/// with it. None of the functions throws. Where one returns null, errno says why: ENOMEM, or EINVAL for an alignment that is
-/// none.
-/// \tparam Policies  as for size_class_pool; shared_locking (mutex_locking<thread_aware_mutex> over a bounded store) and
-///                   counting_statistics unless others are named
+/// malloc's functions over the static pools of a tag; each tag has its own, independent functions. They throw nothing. If one
+/// returns null, errno is ENOMEM, or EINVAL for an invalid alignment.
+/// \tparam Policies  as for size_class_pool; by default shared_locking (mutex_locking<thread_aware_mutex> over a bounded store)
+///                   and counting_statistics
 template <class Tag, class... Policies>
 class xallocator {
   // A size class gets its memory in granules, a line of which says whose they are: few, where memory is an array.
@@ -47,11 +46,10 @@ class xallocator {
   using classes = typename pools::body::classes;
 
  public:
-  /// Returns at least `bytes` bytes, aligned to 16; null if there is no memory. No two blocks have the same address, not even
-  /// those of no bytes.
+  /// Returns at least `bytes` bytes, aligned to 16; null if there is no memory. No two blocks have the same address.
   [[nodiscard]] static void* allocate(std::size_t bytes) noexcept { return pools::instance().allocate_or_null(bytes, 16); }
 
-  /// As allocate(), aligned to `alignment` bytes; null also where that is no power of two.
+  /// As allocate(), aligned to `alignment` bytes; null also if that isn't a power of two.
   [[nodiscard]] static void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept {
     if (!detail::is_power_of_two(alignment)) {
       errno = EINVAL;
@@ -60,8 +58,8 @@ class xallocator {
     return pools::instance().allocate_or_null(bytes, alignment < 16 ? 16 : alignment);
   }
 
-  /// As posix_memalign(): puts such a block into `block` and returns 0. Otherwise it returns ENOMEM, or EINVAL where the
-  /// alignment is no power of two or smaller than a pointer, and leaves `block` and errno as they were.
+  /// As posix_memalign(): puts such a block into `block` and returns 0. Otherwise it returns ENOMEM, or EINVAL if the alignment
+  /// is smaller than a pointer or not a power of two; `block` and errno are unchanged.
   [[nodiscard]] static int allocate_aligned(void** block, std::size_t alignment, std::size_t bytes) noexcept {
     if (alignment < sizeof(void*) || !detail::is_power_of_two(alignment)) return EINVAL;
     const int before = errno;
@@ -81,10 +79,9 @@ class xallocator {
   }
 
   /// Returns a block of at least `bytes` bytes with the content of `block`, and frees `block` unless that is itself returned.
-  /// It stays where it is as long as `bytes` fit into it, and are more than half of it if it has more than 4096. A growing
-  /// block larger than any class gets a quarter more than it had, so that growing in steps costs O(bytes) in total. Null if
-  /// there is no memory; `block` is then unchanged. `block` may be null: allocate(bytes). `bytes` may be 0: deallocate(block),
-  /// and null is returned.
+  /// It stays in place if `bytes` fit, and are more than half of a block above 4096. A growing block larger than any class gets
+  /// at least a quarter more than it had, so growing in steps costs O(bytes) in total. Null if there is no memory; then `block`
+  /// is unchanged. A null `block`: allocate(bytes). 0 `bytes`: deallocate(block), and null.
   [[nodiscard]] static void* reallocate(void* block, std::size_t bytes) noexcept {
     if (block == nullptr) return allocate(bytes);
     if (bytes == 0) {
@@ -103,19 +100,18 @@ class xallocator {
     return other;
   }
 
-  /// Frees a block. Null is ignored. Precondition: it came from here and was not freed since.
+  /// Frees a block; null: does nothing. Precondition: it came from here and was not freed since.
   static void deallocate(void* block) noexcept {
     pools::instance().deallocate(block);
   }
 
-  /// The same with the size that was asked for last, and the alignment. They aren't needed, and not looked at unless a checking
-  /// policy is named: a block that reallocate() left in place belongs to another class than its new size.
+  /// The same with the size and alignment requested last, which only a checking policy reads.
   static void deallocate_sized(void* block, std::size_t bytes) noexcept { deallocate_aligned_sized(block, 1, bytes); }
   static void deallocate_aligned_sized(void* block, std::size_t alignment, std::size_t bytes) noexcept {
     pools::instance().deallocate_sized(block, bytes, alignment);
   }
 
-  /// Returns the bytes that a block has: what was asked for, or more. 0 for null.
+  /// Returns the bytes that a block has, at least those requested. 0 for null.
   static std::size_t usable_size(const void* block) noexcept {
     return block == nullptr ? 0 : pools::instance().usable_size(block);
   }
@@ -125,7 +121,7 @@ class xallocator {
     std::size_t block_size = 0;  // bytes
     pool_counts counts;          // of its pool
   };
-  /// What all have: one row for each size class, also those that were never used, and the larger blocks.
+  /// One row for each size class, even those that were never used, and the larger blocks.
   struct statistics_type {
     std::array<class_counts, classes::count> by_class;  // by ascending size
     large_counts large;                                 // of blocks beyond the largest class
@@ -140,7 +136,7 @@ class xallocator {
   }
 
   /// Gets granules until the size class of such blocks has at least `blocks` of them, in use or free. Returns whether it could;
-  /// what came stays.
+  /// new granules stay.
   static bool try_reserve(std::size_t blocks, std::size_t bytes) noexcept {
     return pools::instance().try_reserve(blocks, bytes, 16);
   }
@@ -150,7 +146,7 @@ class xallocator {
   {
     return pools::instance().trim();
   }
-  /// Returns what a pool's maintain() does, and does the same; the growth policy counts granules.
+  /// As a pool's maintain(), and returns the same; the growth policy counts granules.
   template <class... Until>
   static maintained maintain(const Until&... until) noexcept
     requires requires(typename pools::body& all) { all.maintain(until...); }
@@ -177,34 +173,32 @@ using xmalloc_heap = xallocator<struct xmalloc_tag, heap_store>;  // the allocat
 // As xallocator's functions; the names and arguments are those of malloc, free, realloc, calloc, aligned_alloc, posix_memalign,
 // free_sized, free_aligned_sized and malloc_usable_size.
 
-/// Returns at least `bytes` bytes, aligned to 16; null if there is no memory.
+/// Returns a block, as xallocator::allocate().
 [[nodiscard]] inline void* xmalloc(std::size_t bytes) noexcept { return xmalloc_heap::allocate(bytes); }
-/// Frees a block. Null is ignored. Precondition: it came from these functions and was not freed since.
+/// Frees a block, as xallocator::deallocate().
 inline void xfree(void* block) noexcept { xmalloc_heap::deallocate(block); }
-/// Returns a block of at least `bytes` bytes with the content of `block`, which ends; null if there is no memory: then `block`
-/// stays. See xallocator::reallocate().
+/// Returns the block, as xallocator::reallocate().
 [[nodiscard]] inline void* xrealloc(void* block, std::size_t bytes) noexcept { return xmalloc_heap::reallocate(block, bytes); }
-/// Returns room for `count` elements of `bytes` bytes, all zero; null if there is no memory, or the product is too large.
+/// Returns a block, as xallocator::allocate_zeroed().
 [[nodiscard]] inline void* xcalloc(std::size_t count, std::size_t bytes) noexcept {
   return xmalloc_heap::allocate_zeroed(count, bytes);
 }
-/// Returns a block as xmalloc(), aligned to `alignment` bytes; null also where that is no power of two.
+/// Returns a block, as xallocator::allocate_aligned().
 [[nodiscard]] inline void* xaligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
   return xmalloc_heap::allocate_aligned(alignment, bytes);
 }
-/// Puts such a block into `block`. Returns 0; else ENOMEM, or EINVAL for an alignment that is no power of two or smaller than a
-/// pointer, and leaves `block` and errno as they were.
+/// Returns what xallocator::allocate_aligned() does.
 [[nodiscard]] inline int xposix_memalign(void** block, std::size_t alignment, std::size_t bytes) noexcept {
   return xmalloc_heap::allocate_aligned(block, alignment, bytes);
 }
-/// As xfree(), with the size that was asked for last, and the alignment; a checking policy looks at them.
+/// Free a block, as xallocator::deallocate_sized() and deallocate_aligned_sized().
 inline void xfree_sized(void* block, std::size_t bytes) noexcept { xmalloc_heap::deallocate_sized(block, bytes); }
 inline void xfree_aligned_sized(void* block, std::size_t alignment, std::size_t bytes) noexcept {
   xmalloc_heap::deallocate_aligned_sized(block, alignment, bytes);
 }
-/// Returns the bytes that a block has: what was asked for, or more; 0 for null.
+/// Returns what xallocator::usable_size() does.
 [[nodiscard]] inline std::size_t xmalloc_usable_size(const void* block) noexcept { return xmalloc_heap::usable_size(block); }
-/// Returns what was counted so far, for each size class.
+/// Returns what xallocator::statistics() does.
 inline xmalloc_heap::statistics_type xmalloc_statistics() noexcept { return xmalloc_heap::statistics(); }
 /// Frees the empty granules. Returns their bytes.
 inline std::size_t xmalloc_trim() noexcept { return xmalloc_heap::trim(); }

@@ -21,7 +21,7 @@ struct growth_traits {
   bool grows_ahead = false;            // watermark() and fill(): how many blocks maintain() keeps ready, and how
 };
 
-/// What came of a pool's maintain().
+/// The result of a pool's maintain().
 enum class maintained : unsigned char {
   done,        // as many blocks are ready as are wanted, and no surplus is left
   unfinished,  // the deadline passed, or another thread fills the last pages; there may be more to do

@@ -68,6 +68,7 @@ class shared_cell {
   }
 
  private:
+  // Order: relaxed; a number. No change is lost, because each is a read-modify-write.
   atomic_word<T> value_;
 };
 
@@ -173,6 +174,7 @@ struct counting_statistics {
 
    private:
     typename Traits::tally blocks_;
+    // Order: relaxed; numbers.
     cell<std::size_t> chunks_ = 0;
     cell<std::size_t> bytes_ = 0;
   };

@@ -36,9 +36,9 @@ struct store_traits {
                                     // 64 KiB are requested with at least a cache line's alignment
   bool tells_later = false;        // tell(): called after acquire() was, at the end of the pool's operation, with nothing held
 
-  /// Returns the traits of a store over this one. They are the same, except that each region goes through that store, by
-  /// acquire(), and that pages inside regions aren't freed. That store may have done something to them that would be lost, such
-  /// as locking them or letting a device write there; if it hasn't, it sets can_discard to the inner one's.
+  /// Returns the traits of a store over this one: the same, except that each region goes through that store, by acquire(), and
+  /// that pages inside regions aren't freed. It may have locked them, or let a device write there; if it hasn't, it sets
+  /// can_discard to the inner one's.
   constexpr store_traits wrapped() const noexcept {
     store_traits all = *this;
     all.in_place = false;
@@ -58,8 +58,8 @@ class buffer_store {
   using implies = no_growth<>;
   static constexpr store_traits traits{.bounded = true, .has_end = true};
 
-  /// \param bytes  must outlive the pool, and belong to no other. Its start is rounded up to the block's alignment; a pool over
-  ///               a span that is too small for a block is exhausted from the start
+  /// \param bytes  must outlive the pool, and belong to no other. Its start is rounded up to the block's alignment. If it is
+  ///               too small for a block, the pool is exhausted
   constexpr explicit buffer_store(span<std::byte> bytes) noexcept : bytes_(bytes) {}
   /// The same for an array, a span or a vector of unsigned char or char.
   template <class Bytes>

@@ -16,8 +16,8 @@ inline constexpr bool is_of_nodes = has_comparator<Container> || requires(Contai
 
 // How large a node of a container is.
 //
-// A container holds an allocator for its nodes. One that is as large as so many nodes makes the container larger by as much,
-// and one that is twice as large, by twice as much: the difference of the two sizes has nothing else in it.
+// A container holds an allocator for its nodes. An allocator as large as N nodes makes the container larger by that, and one of
+// 2 N nodes by twice that. The difference of the two sizes is N nodes, and nothing else.
 
 enum class measured { size, alignment };
 

@@ -22,7 +22,7 @@ TREE = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, HERE)
 import headers
 
-NOTE = "<!-- Written by generate.py from the headers' comments, pages.toml and examples/. Don't edit this page. -->\n"
+NOTE = "<!-- generate.py writes this page. -->\n"
 # A sentence that begins so is a line of its own. The first word of the line, and how the sentence begins.
 PHRASES = (("Precondition", r"Preconditions?\b[^:.]*:"), ("Returns", r"Returns?\b|Whether\b"), ("Throws", r"Throws:"),
            ("Complexity", r"O\("), ("Thread safety", r"Thread safety:"))
@@ -134,7 +134,10 @@ def described(comment, kind):
 # ---- an entry --------------------------------------------------------------------------------------------------------------
 
 LISTED = ("member", "enumerator", "constant", "type")
-SHORT = (100, 25)  # of what is a row of its class's list: columns of the signature, words of the comment, at most
+SHORT = (130, 40)  # of what is a row of its class's list: columns of the signature, words of the comment, at most
+
+
+AS_OTHERS = re.compile(r"As (of|the standard requires of) [\w:', ()]+\.$")  # the class lists only the names of such members
 
 
 def is_special(one):
@@ -143,9 +146,16 @@ def is_special(one):
         bool(re.search(r"= (delete|default)\s*$", one.signature)) or one.name.rsplit("::", 1)[-1].startswith("~"))
 
 
+def is_silent(one):
+    """Whether the list of its class doesn't have it: what is defaulted or deleted. If copying is, the list says so in words."""
+    return is_special(one) and not (one.signature.endswith("= default") and one.name.rsplit("::", 1)[-1] in one.parent)
+
+
 def is_listed(one):
     """Whether it is a row of its class's list: what isn't called, and functions that are said in a sentence."""
     columns, words = SHORT
+    if AS_OTHERS.match(one.comment):
+        return True
     if not one.parent or len(shown_signature(one)) > columns or "\n" in one.signature:
         return False
     if re.search(r"^( {2,}|\s*\\t?param )", one.comment, re.MULTILINE):
@@ -154,10 +164,10 @@ def is_listed(one):
 
 
 def shown_signature(one):
-    """Of a concept, its head: what it demands, its comment says. Of a type and a constant, no value out of tarn::detail."""
-    head, _, value = one.signature.partition(" = ")
-    return head if one.kind == "concept" or one.kind in ("type", "constant") and one.parent and "detail::" in value else \
-        one.signature
+    """Of a concept, its head: what it demands, its comment says. Of a type and a constant, no value that is computed."""
+    head, value = (re.split(r" = |(?=\{)", one.signature, maxsplit=1) + [""])[:2]
+    is_computed = one.kind in ("type", "constant") and one.parent and re.search(r"detail::|[{]", value)
+    return head if one.kind == "concept" or is_computed else one.signature
 
 
 def is_for_authors(one):
@@ -167,12 +177,12 @@ def is_for_authors(one):
 
 
 def shown_comment(one):
-    """Of the concept of an axis, what is in front of the first list: the members that the pool calls."""
+    """Of what only authors of policies need, where it is described."""
     if is_for_authors(one):
-        said = re.sub(r"\n*^ {2,}.*", "", one.comment, flags=re.MULTILINE | re.DOTALL)
-        return f"{said} The header lists the members that the pool calls."
-    is_traits = one.kind == "class" and one.name.endswith("_traits")
-    return f"{one.comment} The header says what each means." if is_traits else one.comment
+        return "For your own policies: the header lists the members that a pool calls."
+    if one.kind == "class" and one.name.endswith("_traits"):
+        return "What your own type declares: the header says what each means."
+    return one.comment
 
 
 def row_text(comment, kind):
@@ -192,23 +202,27 @@ def split(group):
 
 
 def listed_signature(one):
-    """The signature in one line."""
-    return shown_signature(one).replace("\n", " ")
+    """The signature in one line; of a member that is described elsewhere, the name."""
+    short = one.name.rpartition("::")[2] + ("()" if one.kind == "function" else "")
+    return short if AS_OTHERS.match(one.comment) or is_for_authors(one) else shown_signature(one).replace("\n", " ")
 
 
 def rows(members, about_class):
     """The list of the members that are told in a sentence. Those with one comment share a row, and so do overloads."""
-    found = {}
+    found, copied = {}, True
     for name, group in groups_of(members).items():
         first = next((one.comment for one in group if one.comment), name)
         for one in split(group)[0]:
+            if is_silent(one):
+                copied &= "(const " not in one.signature
+                continue
             found.setdefault("" if is_special(one) or is_for_authors(one) else one.comment or first, []).append(one)
     lines = []
     for said, those in sorted(found.items(), key=lambda row: row[0] == ""):  # what is deleted comes last
         text = row_text(said, those[0].kind) if said != about_class and said != those[0].name else ""
         code = ", ".join(f"`{each}`" for each in dict.fromkeys(map(listed_signature, those)))
         lines.append(f"* {code}: {text}" if text else f"* {code}")
-    return lines
+    return lines + ([] if copied else ["* Can't be copied or moved."])
 
 
 def heading(names):
@@ -223,8 +237,14 @@ def entry(group, members, page_header):
     first = group[0]
     lines = [f"{'###' if first.parent else '##'} {heading(one.name for one in group)}", ""]
     if first.file != page_header and not first.parent and "/detail/" not in first.file:
-        lines += [f"{first.kind.capitalize()}, in `tarn/{first.file}`:", ""]
+        lines += [f"`tarn/{first.file}`", ""]
     signatures = "\n".join(dict.fromkeys(shown_signature(one) for one in group)).split("\n")
+    if first.kind == "type":  # names for types with the same parameters: these once
+        heads = collections.defaultdict(list)
+        for one in group:
+            *head, name = shown_signature(one).split("\n")
+            heads["".join(head)].append(name)
+        signatures = [line for head, names in heads.items() for line in [head] * bool(head) + names]
     lines += ["```text", *(part for line in signatures for part in textwrap.wrap(
         line, 116, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)), "```", ""]
     said = set()
@@ -359,7 +379,8 @@ def index_text(pages, about):
     for page, names in pages.items():
         for group, _ in entries_of(names):
             at = anchor(heading(one.name for one in group))
-            for one in group if not group[0].parent else []:
+            named_by_page = group[0].kind == "type" and page in ("containers", "presets")
+            for one in group if not group[0].parent and not named_by_page else []:
                 links[one.kind][one.name] = f"[`{one.name.removeprefix('tarn::')}`]({page}.md#{at})"
     links["macro"].update({name: f"[`{name}`](settings.md#{anchor(name)})" for name in about["settings"]})
     for kind, title in KINDS:

@@ -240,6 +240,7 @@ concept counts_uses = requires(const Record& one) { one.generation(); };
 
 /// The number of chunks in the process, of any pool, that count uses. A library with its own variable starts its numbers
 /// elsewhere.
+// Order: relaxed; a number.
 TARN_ONE_IN_PROCESS inline constinit atomic_word<std::uintptr_t> chunks_that_count = 0;
 
 /// A unique number for each chunk, in the upper half of each generation, because counts of uses restart in a new chunk at the
@@ -568,6 +569,7 @@ class block_checks {
   const char* name_;            // null: none
   const void* pool_ = nullptr;  // if there are guard bytes
   std::uint64_t sequence_ = 0;
+  // Order: relaxed; as group_owner.
   atomic_word<thread_number> owner_ = 0;
   TARN_NO_UNIQUE_ADDRESS std::conditional_t<Spec::traits.tells_in_use, asked_in_use, never_asked_in_use> asked_;
   bool ended_ = false;

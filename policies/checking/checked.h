@@ -14,7 +14,7 @@
 
 namespace tarn {
 
-/// For hardened_with and checked_with: blocks that were never allocated are handed out in an order that is hard to guess.
+/// For hardened_with and checked_with: new blocks are allocated in an order that is hard to guess.
 struct shuffled {};
 /// For hardened_with: 16 guard bytes on each side of every block, checked when it is freed and when it is allocated again.
 struct guard_bytes {};
@@ -74,8 +74,8 @@ struct hardened_with {
 /// hardened_with without options.
 using hardened = hardened_with<>;
 
-/// For checked_with: where each block was allocated, if object_pool's here() or note_site() says so. 16 bytes more for each
-/// block.
+/// For checked_with: where each block was allocated, if here() of an object_pool, or note_site(), says so. 16 bytes more for
+/// each block.
 struct sites {};
 
 // decides    all that hardened detects, plus writes outside a block and into a free one, use by a second thread without a lock,
@@ -134,10 +134,10 @@ struct checked_with {
 /// checked_with without options.
 using checked = checked_with<>;
 
-/// Reports, as leaks, the blocks in use of every pool in the process whose checking policy is checked, including pools that are
-/// never destroyed: static pools, and those of classes and containers. One report for each pool; with sites, for each of its
-/// sites; for each block that is larger than any class of its pool. Returns the number of blocks. Precondition: during this, no
-/// other thread uses a pool without a lock, destroys a pool or unloads a library.
+/// Reports, as leaks, the blocks in use of all checked pools in the process, including those that are never destroyed. One
+/// report for each pool (with sites, for each site), and for each block that is larger than any class of its pool. Returns the
+/// number of blocks.
+/// Precondition: no other thread uses a pool without a lock, destroys a pool or unloads a library.
 inline std::size_t report_in_use() noexcept { return detail::named_pools().report_all(); }
 
 // decides    a block is checked when it leaves the front for its chunk's bitmap: double frees, foreign and interior pointers

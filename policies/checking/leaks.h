@@ -55,6 +55,9 @@ class pool_names {
 
  private:
   struct entry {
+    // Order: release of `name` and `tell`, and when `pool` is reset; looking is acquire; others are relaxed. An exchange takes
+    // an entry. Name and teller are read only if they are set. Entries are looked up only for living pools, which their users
+    // order.
     atomic_word<void*> pool = nullptr;
     atomic_word<const char*> name = nullptr;
     atomic_word<in_use_teller> tell = nullptr;
@@ -75,6 +78,7 @@ inline pool_names& named_pools() noexcept { return one_in_process<library_named,
 /// A library that has checked pools. When it is unloaded, they and the code that reports for them are gone. When the process
 /// exits, they stay, so that leaks can be reported after the last static object is destroyed.
 struct names_library {
+  // Order: as of an entry.
   atomic_word<bool> begun = false;
   atomic_word<bool> process_ends = false;
   void (*const at_first)() noexcept;  // the library's own function, whichever library calls
@@ -122,6 +126,7 @@ class asked_in_use {
 
  private:
   names_library* library_;  // of a static object that is never destroyed: its library
+  // Order: relaxed. Set once in a pool's life.
   atomic_word<void*> listed_ = nullptr;
 };
 

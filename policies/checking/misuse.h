@@ -78,8 +78,8 @@ struct misuse {
   bool is_arena = false;           // `pool` is an arena, and `other_pool`, if it isn't null
 };
 
-/// Called for every misuse, with no lock held, except for a reentry. It may use pools, including this one (which refuses all
-/// calls after a reentry). Several threads may call it at the same time.
+/// Called for every misuse, with no lock held except for a reentry. It may use pools, including this one (which refuses all
+/// calls after a reentry).
 using misuse_handler = void (*)(const misuse&) noexcept;
 
 // ---- the line that reports a misuse -----------------------------------------------------------------------------------
@@ -242,7 +242,7 @@ inline void write_details(line_writer& line, const misuse& what) noexcept {
 
 }  // namespace detail
 
-/// Writes the line, without a newline, and a null character. Returns its length, truncated to bytes - 1.
+/// Writes the line and a null character. Returns its length, truncated to bytes - 1.
 inline std::size_t to_text(const misuse& what, char* text, std::size_t bytes) noexcept {
   if (bytes == 0) return 0;
   detail::line_writer line(text, bytes);
@@ -262,7 +262,7 @@ inline std::size_t to_text(const misuse& what, char* text, std::size_t bytes) no
   return static_cast<std::size_t>(line.end() - text);
 }
 
-/// Writes the line to the standard error output in one call. Allocates nothing, takes no lock.
+/// Writes the line to stderr in one call. Allocates nothing, takes no lock.
 inline void print_misuse(const misuse& what) noexcept {
   const detail::uncancelled whole;
   char text[1024];
@@ -280,6 +280,7 @@ inline void print_and_abort(const misuse& what) noexcept {
 }
 
 namespace detail {
+// Order: exchange acquire and release, load acquire. What a handler needs is written before it is set.
 TARN_FOUND_IN_PROCESS inline constinit atomic_word<misuse_handler> library_handler = print_and_abort;
 inline atomic_word<misuse_handler>& misuse_handler_now() noexcept { return one_in_process<library_handler, 0x105>::get(); }
 
@@ -319,8 +320,8 @@ class pending_report {
 TARN_COLD inline void report_misuse(const misuse& what) noexcept { misuse_handler_now().load(memory_order_acquire)(what); }
 }  // namespace detail
 
-/// For hardened_with and checked_with: misuse of the pool is reported to this function instead of the handler of the process.
-/// The program then doesn't contain the default handler's text, which is most of the code in a small program.
+/// For hardened_with and checked_with: misuse of the pool is reported to this function instead of the process's handler, whose
+/// text is most of the code in a small program.
 template <misuse_handler Handler>
 struct reported_to {};
 
@@ -359,13 +360,12 @@ inline misuse_handler set_misuse_handler(misuse_handler handler) noexcept {
 
 // ---- where a block was allocated, and what is in use ------------------------------------------------------------------
 
-/// The line of the program that allocates a block, for reports. Like std::source_location, which clang 14 lacks, and which
-/// converts to it.
+/// The line that allocates a block, for reports. A std::source_location, which clang 14 lacks, converts to it.
 struct call_site {
   const char* file = nullptr;  // a string literal, or text that lives as long
   unsigned line = 0;           // of that file
 
-  /// No line; a line of a file; that of a std::source_location, or of any type with its members.
+  /// No line; a line of a file; that of a std::source_location or a similar type.
   constexpr call_site() noexcept = default;
   constexpr call_site(const char* of_file, unsigned of_line) noexcept : file(of_file), line(of_line) {}
   template <class Location>
@@ -375,7 +375,7 @@ struct call_site {
     }
   constexpr call_site(const Location& where) noexcept : file(where.file_name()), line(static_cast<unsigned>(where.line())) {}
 
-  /// Returns the line that calls this; as a default argument, the line that calls the function.
+  /// Returns the line that calls this or, as a default argument, the function.
   static constexpr call_site current(const char* file = TARN_CALLER_FILE, unsigned line = TARN_CALLER_LINE) noexcept {
     return {file, line};
   }

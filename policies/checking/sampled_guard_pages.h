@@ -131,6 +131,7 @@ struct slot_record {
   static constexpr std::uint32_t none = UINT32_MAX;  // no slot
 
   struct event_cell {
+    // Order: relaxed: written under the pool's guard, read after live.
     atomic_word<std::uint64_t> sequence = 0;
     atomic_word<std::uint64_t> thread = 0;
 
@@ -143,8 +144,11 @@ struct slot_record {
     }
   };
 
+  // Order: relaxed: written under the pool's guard, read after live.
   atomic_word<std::byte*> block = nullptr;  // the last one; null: none yet
   atomic_word<std::size_t> bytes = 0;
+  // Order: store release, load acquire. A report reads the other fields after it; of a slot that changes at that moment, it may
+  // show half of each state.
   atomic_word<bool> live = false;
   std::uint32_t next = none;  // next free slot
   event_cell taken;
@@ -165,6 +169,7 @@ struct slot_record {
 // run, is from GWP-ASan (Serebryany et al., "GWP-ASan: Sampling-Based Detection of Memory-Safety Bugs in Production", 2023) and
 // from KFENCE in the Linux kernel. KFENCE is also the source of the canary in the rest of the page.
 
+// Order: relaxed. A thread that has a block has seen that its slot was taken.
 /// Slots of all pools. Further pools get none, because once the process's mappings are used up, no thread can be started any
 /// more.
 TARN_FOUND_IN_PROCESS inline constinit atomic_word<std::size_t> library_slots = 0;
@@ -360,6 +365,8 @@ class guarded_slots {
   }
 
   // In one cache line: every free calls owns().
+  // Order: extent_: store release, load of find() acquire; others relaxed. A thread that has a block has seen that it was
+  // taken. For an address without a slot, an old base_ with a new extent_ still says no, because nothing is below the extent.
   atomic_word<std::uintptr_t> base_ = 0;  // of the first guard
   atomic_word<std::size_t> extent_ = 0;   // bytes, from the first guard to the end of the last; 0: nothing is reserved
   std::size_t page_ = 0;                  // bytes
@@ -412,6 +419,7 @@ class sampler {
     return static_cast<std::uint32_t>(scatter(code_of(this, coded::order)) >> 32) | 1;
   }
 
+  // Order: relaxed; numbers. Two threads that use a sampler at the same time lose a step of a random countdown.
   atomic_word<std::uint32_t> left_ = 0;    // calls until one is due; 0: not started
   atomic_word<std::uint32_t> random_ = 0;  // 0: without a seed
 };

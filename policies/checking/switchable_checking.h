@@ -135,6 +135,7 @@ class check_list {
   /// At exit: a name may be misspelled.
   TARN_ONE_IN_LIBRARY static void print_unknown() noexcept;
 
+  // Order: relaxed: bits that are only ever set.
   atomic_word<std::size_t> found_ = 0;
   atomic_word<bool> ends_ = false;
 };
@@ -280,6 +281,9 @@ class switched_checks {
     return false;
   }
 
+  // Order: is_decided_: store release, load acquire. If a hit holds no lock, the switch is decided before the pool has a block.
+  // The others: relaxed; read and switched on under the hit's lock, or decided before the first block; off is right at any
+  // time.
   atomic_word<bool> is_on_ = false;
   atomic_word<bool> is_decided_ = false;
   atomic_word<bool> has_guards_ = false;

@@ -53,6 +53,7 @@ class call_frame {
   // Otherwise nothing is detected.
   static constexpr bool knows_thread = platform::system::has_thread_locals || !platform::system::has_threads;
   TARN_STEP static atomic_word<call_frame*>& innermost() noexcept {
+    // Order: relaxed; own. It has fences for the thread's signal handlers.
     static constinit TARN_THREAD_LOCAL atomic_word<call_frame*> frame = nullptr;
     return frame;
   }
@@ -92,6 +93,7 @@ using thread_number = std::conditional_t<platform::has_wide_atomics, std::uint64
 /// The library that numbers the threads of the process.
 struct thread_numbering {
   thread_number& (*const of_thread)() noexcept;  // where the calling thread's number is stored; 0: none yet
+  // Order: relaxed; a number. No two threads get the same, because each change is a read-modify-write.
   atomic_word<thread_number> last = 0;
 
   TARN_COLD thread_number ask() noexcept {

@@ -152,6 +152,9 @@ class fork_gate {
       wake_all(word_.address());
   }
 
+  // Order: enter, come back, close: acquire; leave, go to the store, open: release; looking is relaxed. One word holds the gate
+  // and the counts, so a fork and a thread that enters see each other. What a thread did inside is released when it leaves or
+  // goes to a store, and acquired by the fork's loads.
   atomic_word<unsigned> word_ = 0;
 };
 
@@ -160,6 +163,7 @@ class fork_gate {
 /// A library with pools. Its handlers act for the process while it is the first in the list.
 struct fork_library {
   fork_library* next = nullptr;
+  // Order: relaxed; a number. The C library's lock orders the handlers.
   atomic_word<bool> is_installed = false;
   void (*const install)() noexcept;  // the library's own function, whichever library calls
 };
@@ -195,10 +199,13 @@ class fork_member {
   // A static object that is never destroyed belongs to the library that contains it, whichever library's code uses it first.
   // With -rdynamic, a library's own functions may be the program's, and the program stays when the library is unloaded. Other
   // objects belong to the library whose code enters them.
+  // Order: relaxed; mutex. The destructor's look is acquire.
   atomic_word<fork_library*> library_;
   fork_member* next_ = nullptr;
   fork_member* previous_ = nullptr;
   handler act_ = nullptr;
+  // Order: store release, load acquire. A thread that finds itself `taken` sees `taking_` set, or reset, and so waits or goes
+  // on.
   atomic_word<phase> phase_ = phase::apart;
   const bool is_static_;
 };
@@ -333,7 +340,9 @@ class fork_list {
   tarn::mutex mutex_;  // of the members and libraries
   fork_member* first_ = nullptr;
   fork_library* libraries_ = nullptr;
+  // Order: end release, look acquire; others relaxed. See phase_.
   atomic_word<unsigned> taking_ = 0;        // 1: the fork takes the leaf mutexes, or holds them
+  // Order: relaxed; own.
   atomic_word<thread_number> forker_ = 0;  // the thread that holds all
 };
 
@@ -609,6 +618,7 @@ class store_mutex {
   }
 
   Mutex mutex_;
+  // Order: relaxed; own, or no thread can unlock at that moment.
   atomic_word<thread_number> holder_ = 0;  // its thread's number
 };
 

@@ -51,6 +51,7 @@ struct process_calls {
 /// A library with pools in the list. They are removed when it is unloaded, and none enters after that.
 struct process_library {
   enum class phase { before_any, some, over };
+  // Order: relaxed. Exchanged once.
   atomic_word<phase> now = phase::before_any;
   void (*const at_first)() noexcept;  // the library's own function, whichever library calls
 
@@ -106,8 +107,11 @@ class process_node {
 
   const int rank_;
   const bool is_static_;
+  // Order: store release, load acquire. The mutex orders it, and the quick look is only about this pool.
   atomic_word<bool> entered_ = false;
+  // Order: relaxed; written under the list's mutex.
   atomic_word<process_library*> library_;  // it leaves when this goes: a static object's own, or that of the entering code
+  // Order: relaxed; own.
   atomic_word<thread_number> owner_ = 0;   // if confined: the thread that was here last
   // The rest belongs to the list.
   int asked_by_ = 0;  // threads that are asking it now: it stays listed until they are done
@@ -158,6 +162,7 @@ class reclaim_member : public process_node {
   }
 
  private:
+  // Order: relaxed; own.
   atomic_word<thread_number> visitor_ = 0;  // the thread that is at the store
 };
 

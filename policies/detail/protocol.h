@@ -271,15 +271,17 @@ class span_iterator {
 
 }  // namespace detail
 
-/// Consecutive objects that are owned elsewhere: their address and their number, copied like a pointer.
+/// A std::span: consecutive objects that are owned elsewhere, as an address and a number. Converts from and to std::span.
 /// \tparam T  the type of the objects; const if they are only read
 template <class T>
 class span {
  public:
-  /// As of std::span. The iterator is a pointer, where that doesn't convert to an object.
+  /// As of std::span.
   using element_type = T;
   using value_type = std::remove_cv_t<T>;
+  /// Whether iterators are pointers: not if a pointer converts to an element.
   static constexpr bool has_pointers = !std::is_convertible_v<T*, value_type>;
+  /// As of std::span.
   using iterator = std::conditional_t<has_pointers, T*, detail::span_iterator<T>>;
 
   /// No objects; `size` objects from `data` on, or those from `first` to before `last`; those of an array, or of any type with
@@ -295,8 +297,7 @@ class span {
   TARN_STEP constexpr span(Range&& range) noexcept(noexcept(range.data(), range.size()))
       : data_(range.data()), size_(static_cast<std::size_t>(range.size())) {}
 
-  /// Returns a std::span of them, if std::span has no constructor for it. (It takes every lvalue range whose iterators are
-  /// pointers, and others only for reading.)
+  /// Returns a std::span of them, if std::span has no constructor that takes this one.
   template <template <class, std::size_t> class Span>
     requires(!std::is_const_v<T> && has_pointers)
   TARN_STEP constexpr operator Span<T, static_cast<std::size_t>(-1)>() && noexcept {
@@ -308,20 +309,15 @@ class span {
     return {data_, size_};
   }
 
-  /// Return the first object's address, the number of objects, whether there are none, and where they begin and end.
+  /// As of std::span.
   TARN_STEP constexpr T* data() const noexcept { return data_; }
   TARN_STEP constexpr std::size_t size() const noexcept { return size_; }
   TARN_STEP constexpr bool empty() const noexcept { return size_ == 0; }
   TARN_STEP constexpr iterator begin() const noexcept { return iterator(data_); }
   TARN_STEP constexpr iterator end() const noexcept { return iterator(data_ + size_); }
-
-  /// Return one object: number i, the first, the last.
-  /// Precondition: it is there.
   TARN_STEP constexpr T& operator[](std::size_t i) const noexcept { return data_[i]; }
   TARN_STEP constexpr T& front() const noexcept { return data_[0]; }
   TARN_STEP constexpr T& back() const noexcept { return data_[size_ - 1]; }
-  /// Return a part: the first n, the last n, all from a number on, n from there on.
-  /// Precondition: they are there.
   TARN_STEP constexpr span first(std::size_t n) const noexcept { return {data_, n}; }
   TARN_STEP constexpr span last(std::size_t n) const noexcept { return {data_ + (size_ - n), n}; }
   TARN_STEP constexpr span subspan(std::size_t from) const noexcept { return {data_ + from, size_ - from}; }

@@ -58,6 +58,8 @@ class waiting_thread {
   std::size_t got_ = 0;
   waiting_thread* next_ = nullptr;
   waiting_thread* previous_ = nullptr;
+  // Order: store release, load acquire. It is written last, under the pool's mutex. After that, the record of the waiting
+  // thread may be gone.
   atomic_word<unsigned> served_ = 0;
 };
 

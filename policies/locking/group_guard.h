@@ -20,9 +20,9 @@ using group_mutex = mutex;
 #endif
 }  // namespace detail
 
-/// Holds both mutexes of a group, growth first, over many operations on many pools of the group. It can be nested. While it is
-/// held, stores and exhaustion handlers of those pools also run under it.
-/// \tparam Mutex  that of the group's pools; std::mutex, or tarn::mutex if the standard library has none
+/// Holds both mutexes of a group over many operations on its pools, including their stores and exhaustion handlers. It can be
+/// nested.
+/// \tparam Mutex  that of the group's pools; by default std::mutex, or tarn::mutex if the standard library has none
 template <class Group, class Mutex = detail::group_mutex>
 class [[nodiscard("tarn: a guard without a name unlocks immediately")]] group_guard {
   using mutexes = detail::group_mutexes<Group, Mutex>;

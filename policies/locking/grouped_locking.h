@@ -21,6 +21,8 @@ namespace tarn {
 
 namespace detail {
 
+// Order: relaxed. A pool without a lock: its owner sees its own number. For a thread that didn't receive the pool, any value is
+// a report.
 template <class Group>
 TARN_ONE_IN_PROCESS inline constinit atomic_word<thread_number> group_owner = 0;
 

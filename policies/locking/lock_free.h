@@ -123,6 +123,7 @@ class chunks_apart {
     return nullptr;
   }
 
+  // Order: as of block_numbers::table_: store release, load acquire, under the growth guard relaxed.
   Atomic<const Chunk*> chunks_[First && Second ? 2 : 1] = {};
   std::size_t blocks_ = 0;  // of both
 };
@@ -225,10 +226,11 @@ class block_numbers {
     entry* places;
     std::size_t max_runs;
     std::size_t mask;
-    unsigned phase;                   // of granules of size 0, as a power of two
-    Atomic<unsigned> largest = 0;     // of the largest granules that a chunk has
+    unsigned phase;  // of granules of size 0, as a power of two
+    // Order: relaxed. The size of a chunk's granules is noted before its blocks are allocated.
+    Atomic<unsigned> largest = 0;  // of the largest granules that a chunk has
     Atomic<std::uint32_t> sizes = 0;  // a bit for each size that a chunk has
-    std::size_t used = 0;             // places
+    std::size_t used = 0;  // places
 
     const Chunk* find(const void* block, unsigned shift, const Geometry& g) const noexcept {
       for (std::size_t i = home(address_of(block) >> shift);; i = next(i)) {
@@ -317,6 +319,9 @@ class block_numbers {
   }
 
   TARN_NO_UNIQUE_ADDRESS Apart apart_;
+  // Order: store release, load acquire; under the growth guard load relaxed. A table and its entries are written before their
+  // address is published. A thread that has a block, or its number, received it after the block was carved, and its chunk is
+  // entered before that. A lookup may pass a chunk that is entered at that moment, and reads where that chunk is.
   Atomic<table*> table_ = nullptr;
   table* next_ = nullptr;  // larger, and not ready
   std::size_t runs_ = 0;
@@ -344,6 +349,7 @@ class one_chunk_numbers {
   void forget() noexcept { chunk_.store(nullptr, memory_order_relaxed); }
 
  private:
+  // Order: as of block_numbers::table_: store release, load acquire, under the growth guard relaxed.
   Atomic<const Chunk*> chunk_ = nullptr;
 };
 
@@ -421,6 +427,10 @@ class tagged_stack {
   static constexpr std::uint32_t tag_of(head h) noexcept { return static_cast<std::uint32_t>(h >> half); }
   static constexpr head pack(number n, std::uint32_t tag) noexcept { return head{tag} << half | n; }
 
+  // Order: pop: load acquire, exchange acquire, also if it fails; push: exchange release. A pop reads the link of the top
+  // number, which the push released. Links are relaxed, because a pop may read the link of a block that another thread takes at
+  // that moment; in that case the tag differs, and the exchange fails. A pop between a push and another pop continues the
+  // push's release, because it is a read-modify-write.
   Atomic<head> head_ = 0;
 };
 
@@ -581,6 +591,8 @@ class stack_calls {
 
   stack stack_;
   numbers numbers_;
+  // Order: store release, load acquire. It is set under the core guard, after the last carved blocks were pushed, so a thread
+  // that reads it finds them.
   Atomic<bool> nothing_more_ = false;
   TARN_NO_UNIQUE_ADDRESS Guards guards_;
 };

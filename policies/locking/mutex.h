@@ -12,11 +12,10 @@ namespace tarn {
 
 /// A Lockable, 4 bytes. A thread that finds it locked spins for a moment, then sleeps until it is woken. It is not fair, not
 /// recursive, and not for memory shared between processes. While the process has one thread, lock() and unlock() are a load and
-/// a store. An allocation and a free then take 2.2 ns, with threads 8.7; under a std::mutex 10.8 and 11.4 (AMD EPYC). On a
-/// target without threads it excludes nothing, not even an interrupt.
+/// a store: an allocation and a free take 2.2 ns, with threads 8.7; under a std::mutex 10.8 and 11.4 (AMD EPYC).
 class mutex {
  public:
-  /// It needs threads: without them, it would exclude nothing.
+  /// It needs threads.
   static constexpr bool keeps_threads_apart = true;
 
   /// Unlocked.
@@ -37,7 +36,7 @@ class mutex {
     }
     detail::tsan_after_lock(this);
   }
-  /// Locks it unless it is locked. Returns whether it did. Doesn't wait.
+  /// Locks it unless it is locked. Returns whether it did.
   bool try_lock() noexcept {
     detail::tsan_before_try_lock(this);
     unsigned seen = unlocked;
@@ -45,8 +44,7 @@ class mutex {
     detail::tsan_after_try_lock(this, got);
     return got;
   }
-  /// Unlocks it. Precondition: this thread holds it. It may have been locked while the process had one thread:
-  /// starting the second thread orders the two.
+  /// Unlocks it. Precondition: this thread holds it.
   TARN_STEP void unlock() noexcept {
     if constexpr (!platform::system::has_threads) return word_.store(unlocked, detail::memory_order_relaxed);
     detail::tsan_before_unlock(this);
@@ -73,16 +71,18 @@ class mutex {
     while (word_.exchange(contended, detail::memory_order_acquire) != unlocked) detail::wait_while(word_.address(), contended);
   }
 
+  // Order: lock acquire, unlock release; relaxed while the process has one thread, because creating a second one orders all
+  // before. The slow path exchanges *contended* before it waits, and unlock exchanges as well, so one of them sees the other.
   detail::atomic_word<unsigned> word_ = unlocked;
 };
 
-/// For critical sections of a few instructions, such as those of a pool. One byte, one atomic exchange to lock and a plain
-/// store to unlock: an allocation and a free under it take 13 ns, under a std::mutex 30 (no contention, Xeon with AMX). A
-/// thread that finds it locked spins for a moment, then yields, and then sleeps between tries, so that even a lower-priority
-/// holder can finish. It is not fair.
+/// For critical sections of a few instructions, such as a pool's. One byte, one atomic exchange to lock and a plain store to
+/// unlock: an allocation and a free take 13 ns, under a std::mutex 30 (no contention, Xeon with AMX). A thread that finds it
+/// locked spins for a moment, then yields, then sleeps between attempts, so even a lower-priority holder can finish. It is not
+/// fair.
 class spin_mutex {
  public:
-  /// It needs threads: without them, it would exclude nothing.
+  /// It needs threads.
   static constexpr bool keeps_threads_apart = true;
 
   /// Unlocked.
@@ -95,7 +95,7 @@ class spin_mutex {
     if (locked_.exchange(true, detail::memory_order_acquire)) [[unlikely]]
       wait();
   }
-  /// Locks it unless it is locked. Returns whether it did. Doesn't wait.
+  /// Locks it unless it is locked. Returns whether it did.
   bool try_lock() noexcept {
     return !locked_.load(detail::memory_order_relaxed) && !locked_.exchange(true, detail::memory_order_acquire);
   }
@@ -113,6 +113,7 @@ class spin_mutex {
     }
   }
 
+  // Order: exchange acquire, store release; looking is relaxed. It is the mutex.
   detail::atomic_word<bool> locked_ = false;
 };
 
@@ -122,8 +123,7 @@ class spin_mutex {
 /// Precondition: no store that runs under it starts the process's second thread.
 class thread_aware_mutex : public spin_mutex {
  public:
-  /// Used by a pool instead of std::lock_guard. It remembers whether it locked, so the second thread may start while it is
-  /// held.
+  /// What a pool uses instead of std::lock_guard. The second thread may start while it is held.
   class guard {
    public:
     /// Locks the mutex, unless the process has one thread.

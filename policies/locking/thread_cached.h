@@ -199,6 +199,9 @@ struct alignas(slot_bytes) thread_slot {
   void** top = nullptr;
   void** bottom = nullptr;
   void** limit = nullptr;
+  // Order: relaxed, with release fences and one release store between the steps of an exchange. A slot belongs to one thread;
+  // the fences order the steps for the child of a fork. trim() writes another value as a hint, after which the owner takes the
+  // guard.
   Atomic<const void*> domain = nullptr;  // whose number `id` this slot belongs to
   magazine* current = nullptr;
   magazine* spare = nullptr;  // null, empty or full
@@ -206,6 +209,7 @@ struct alignas(slot_bytes) thread_slot {
   bool spare_is_full = false;
   unsigned char wanted = 0;     // the size of the next magazine
   unsigned char exchanges = 0;  // since it was raised
+  // Order: as of domain: relaxed, with release fences.
   Atomic<exchange_step> changing = exchange_step::none;  // a fork may copy it half changed
 
   /// Whether this is the thread's own slot: not under another domain's number, nor slot 0, unless it has no number.
@@ -349,6 +353,7 @@ class thread_slots {
 
  private:
   slot slots_[Threads];  // first: the hot path finds the caller's by its offset alone; no thread owns slot 0
+  // Order: store release, load acquire. It publishes a group of slots that is created under the core guard.
   Atomic<slot*> far_[groups] = {};
 };
 
@@ -739,7 +744,9 @@ class magazine_calls {
   slots slots_;  // first: the hot path finds the caller's slot by its offset alone
   depot depot_;
   TARN_NO_UNIQUE_ADDRESS Guards guards_;
+  // Order: relaxed. Set once and only compared.
   atomic<const void*> domain_ = nullptr;  // that the slots' numbers belong to: that of the first thread here
+  // Order: relaxed; a hint, verified under the core guard.
   atomic<bool> starves_ = false;
 };
 
@@ -839,7 +846,10 @@ class thread_tally {
   static constexpr std::size_t step = 64;  // blocks
 
   struct alignas(slot_bytes) line {
+    // Order: relaxed; own.
     atomic<const void*> domain = nullptr;  // that its number belongs to; null: none yet
+    // Order: allocations: store release, load acquire. A reader that sees an allocation sees the frees before it, so it never
+    // counts more in use than there was. The others: relaxed; own.
     atomic<std::size_t> allocations = 0;
     atomic<std::size_t> frees = 0;
     atomic<std::size_t> peak = 0;     // of their difference
@@ -851,6 +861,7 @@ class thread_tally {
     TARN_STEP std::size_t difference() const noexcept { return read(allocations) - read(frees); }
   };
   struct shared {
+    // Order: as of a line's: allocations release, acquire; frees relaxed.
     atomic<std::size_t> allocations = 0;
     atomic<std::size_t> frees = 0;
   };
@@ -895,6 +906,7 @@ class thread_tally {
 
   line lines_[Threads];  // no thread owns the first
   shared others_;
+  // Order: relaxed; own.
   mutable shared_cell<std::size_t> seen_ = 0;
 };
 
@@ -944,9 +956,9 @@ struct thread_cached {
                              unsigned{Threads}, largest()>;
 };
 
-/// The default of products that any thread may use: DECLARE_MEMORY_POOL, stl_allocator. If threads may not keep blocks, as over
-/// a bounded store, mutex_locking<thread_aware_mutex> takes its place. Without
-/// threads, both are no_locking; without thread-local variables, this is mutex_locking<>.
+/// The default of products that any thread may use, such as DECLARE_MEMORY_POOL and stl_allocator: thread_cached<>; over a
+/// bounded store, mutex_locking<thread_aware_mutex> takes its place. Without threads, both are no_locking; without thread-local
+/// variables, this is mutex_locking<>.
 using shared_locking = std::conditional_t<
     !platform::system::has_threads, no_locking,
     typename std::conditional_t<platform::system::has_thread_locals, std::type_identity<thread_cached<>>,

@@ -60,6 +60,8 @@ class thread_ids {
  private:
   static constexpr std::uint64_t mask(unsigned id) noexcept { return std::uint64_t{1} << (id % 64); }
 
+  // Order: take: fetch_or acquire; give back: fetch_and release. A thread that takes a number sees what its last holder did to
+  // the slots under it.
   Atomic<std::uint64_t> words_[count / 64]{Atomic<std::uint64_t>{1}};  // 0 is never free
 };
 
@@ -103,6 +105,7 @@ struct thread_record {
 TARN_ONE_IN_PROCESS inline constinit thread_ids<atomic_word> process_ids;
 TARN_ONE_IN_PROCESS TARN_NEAR_TLS inline constinit thread_local thread_record this_thread;
 
+// Order: relaxed; own, or ordered by the loader's locks.
 /// Whether the library is being unloaded, or the process exits. Set before its static objects are destroyed.
 TARN_ONE_IN_LIBRARY inline constinit atomic_word<bool> library_ends = false;
 TARN_ONE_IN_LIBRARY inline constinit thread_end ends_of_threads;
@@ -150,6 +153,8 @@ class number_holders {
  private:
   static constexpr unsigned count = thread_ids<Atomic>::count;
 
+  // Order: relaxed. Each mark is unique, so only one thread gives back the number of a thread that is gone. The system orders
+  // the rest.
   Atomic<thread_marks::mark> marks_of_[count] = {};
   Atomic<unsigned> end_ = 0;  // above each number that was ever taken: few, where the lowest are taken first
   Atomic<unsigned> next_ = 0;

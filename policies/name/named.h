@@ -230,6 +230,7 @@ class listed_pool : public process_node {
 
   pool_listing its_;
   listed_shape shape_;
+  // Order: relaxed; numbers, written under a guard of the pool, or added to.
   atomic_word<std::size_t> outside_ = 0;
   atomic_word<std::size_t> peak_ = 0;
   atomic_word<std::size_t> capacity_ = 0;

@@ -1,5 +1,19 @@
 // Atomic words without <atomic>, which is 24,000 lines that every file with a pool would compile; they use the builtins of g++
 // and clang.
+//
+// The comment above each atomic of the library begins with "Order:" and says which order its operations have, and why that is
+// enough on processors that reorder loads and stores (ARM, POWER, RISC-V). A test compares the orders with the code.
+//
+// Nothing depends on one order of operations on *different* words that all threads agree on, so there is no seq_cst. If two
+// threads must not both miss what the other wrote, both change the same word. A compare-exchange that fails is relaxed, and so
+// are operations that the comment doesn't mention.
+//
+// Contents of a block: the thread that frees it releases, the thread that allocates it acquires. The child of a fork sees all
+// that happened before it, by the fork's own locks.
+//
+// Relaxed is enough for a *number* (no thread concludes anything about other memory from it) and for a *hint* (a wrong value
+// costs only time). It is also enough for an *own* word (only one thread writes it, or a thread compares it with its own
+// number). So it is for a word of a *mutex* that both sides hold at some moment.
 #ifndef TARN_POLICIES_PLATFORM_ATOMIC_WORD_H_
 #define TARN_POLICIES_PLATFORM_ATOMIC_WORD_H_
 
@@ -133,6 +147,7 @@ class atomic_word<T> {
   }
 
  private:
+  // Order: what the caller passes. It is a flag as a whole word, where the compiler has no atomic bytes.
   atomic_word<unsigned> word_;
 };
 

@@ -165,6 +165,7 @@ class TARN_ONE_IN_LIBRARY one_in_process {
 #if defined(TARN_HAS_NOTES)
   static void keep() noexcept { keep_in_process(Kind, &Mine, found_); }
 #endif
+  // Order: store release, load acquire. All threads that look find the same object.
   static inline constinit atomic_word<void*> found_ = nullptr;
 #endif
 };
@@ -219,6 +220,8 @@ class looked_up {
   }
 
   const char* name_;
+  // Order: load acquire, store release. It publishes what the loader wrote for the function. Two threads that look it up find
+  // the same.
   detail::atomic_word<std::uintptr_t> known_ = 0;
 };
 

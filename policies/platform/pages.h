@@ -14,7 +14,7 @@
 
 namespace tarn {
 
-/// How pages are freed whose addresses stay. In both cases their content is lost, and touching them gets new pages, all zero.
+/// How pages are freed whose addresses stay. Their content is lost; touching them gets zeroed pages.
 enum class page_advice : unsigned char {
   /// They are freed immediately, and count as free. Touching one again is a page fault: the system finds a page and clears it.
   discard,
@@ -149,6 +149,7 @@ class page_memory_over {
 #endif
   }
 
+  // Order: relaxed; a hint: the system lacks a call. At worst it is requested again.
   static inline constinit atomic_word<bool> one_by_one_ = false;
 };
 

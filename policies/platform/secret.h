@@ -10,6 +10,8 @@
 
 namespace tarn::detail {
 
+// Order: secret store release, load acquire; factor relaxed. The factor is stored before the secret and read after it. Threads
+// that create them at once create the same values.
 TARN_ONE_IN_PROCESS inline constinit atomic_word<std::uintptr_t> secret_of_process = 0;
 TARN_ONE_IN_PROCESS inline constinit atomic_word<std::uintptr_t> factor_of_process = 0;  // set before the other one
 

@@ -56,6 +56,8 @@ class thread_end {
     return is_first ? place : seen;
   }
 
+  // Order: load acquire, exchange acquire and release. A key of the system, whose memory the system orders. It is set once and
+  // closed once.
   atomic_word<unsigned> place_ = unmade;
 };
 
@@ -91,6 +93,7 @@ class thread_marks {
   using system = platform::system;
   static constexpr unsigned bits = 22;  // of a thread's number
 
+  // Order: relaxed; numbers.
   atomic_word<mark> next_ = 1;
   atomic_word<unsigned> process_ = 0;  // whose threads have marks
 };

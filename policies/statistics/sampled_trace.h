@@ -62,7 +62,7 @@ class sampled_trace {
     TARN_NO_UNIQUE_ADDRESS std::conditional_t<counts_here, std::int64_t, nothing> left_{};
   };
 
-  /// Returns how many blocks were chosen, and not passed on because another one had their place.
+  /// Returns how many chosen blocks weren't passed on because another one had their place.
   static std::uint64_t missed() noexcept { return missed_.load(detail::memory_order_relaxed); }
 
  private:
@@ -124,6 +124,7 @@ class sampled_trace {
 
   static inline constinit thread_local std::int64_t left_ = 0;  // used if the pool can't have one
   static inline constinit thread_local std::uint64_t random_ = 0;
+  // Order: relaxed; numbers. A block's place is written before the block is passed to the thread that frees it.
   static inline constinit detail::atomic_word<std::uint64_t> seeds_ = 0;
   static inline constinit detail::atomic_word<std::uint64_t> missed_ = 0;
   static inline constinit detail::atomic_word<std::uintptr_t> live_[Live]{};

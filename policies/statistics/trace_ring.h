@@ -181,8 +181,8 @@ TARN_AT_UNLOAD static void close_trace_rings() noexcept {
 }
 }  // namespace detail
 
-/// When a trace_ring reads the clock. `some_events`: for each 64th event of a thread, and for events other than blocks. Others
-/// have the time of the one before, and tarn-trace orders the calls of several threads by their blocks. `each_event`: always.
+/// When a trace_ring reads the clock. `each_event`: always. `some_events`: for each 64th event of a thread, and for events
+/// other than blocks; the others have the time of the one before.
 enum class trace_times : unsigned char { some_events, each_event };
 
 // decides    the newest events of each thread are kept in memory, until dump_trace() writes them to a file
@@ -217,8 +217,8 @@ class trace_ring {
     its->template add<Times == trace_times::each_event>(event);
   }
 
-  /// Writes the content of the rings to a file, which is overwritten; other threads may trace during this. Returns whether it
-  /// succeeded; if not, errno says why. The beginning of trace_ring.h describes the format.
+  /// Writes the rings to a file, which is overwritten; other threads may trace during this. Returns whether it succeeded; if
+  /// not, errno says why. The beginning of trace_ring.h describes the format.
   static bool dump_trace(const char* path) noexcept {
     detail::trace_file file(path);
     return dump(file);
@@ -278,8 +278,11 @@ class trace_ring {
   static inline constinit thread_local ring* mine_ = nullptr;
   static inline detail::trace_word start_ticks_;
   static inline detail::trace_word start_nanoseconds_;
+  // Order: relaxed; numbers.
   static inline constinit detail::atomic_word<std::uint32_t> threads_ = 0;
   static inline constinit detail::atomic_word<std::uint64_t> lost_ = 0;
+  // Order: exchange acquire, store release. A thread that takes a ring sees all that its last holder added, or the system
+  // reports that holder gone.
   static inline constinit detail::atomic_word<std::uintptr_t> taken_[Threads]{};  // by which thread; 0: by none
   static inline constinit detail::thread_marks marks_{};
   static inline constinit detail::thread_end ends_of_threads_{};

@@ -18,8 +18,7 @@ namespace tarn {
 /// What tracing_statistics requires of a sink:
 ///   static void on_event(const trace_event&) noexcept
 /// It is called by the thread that calls the pool, often with the pool's lock held; with thread_cached and lock_free, by many
-/// threads at the same time. It must not call the pool, nor allocate memory that comes from it. While it waits, the pool waits.
-/// Optional members:
+/// threads at the same time. It must not call the pool or allocate from it. Optional members:
 ///   template <class Traits> struct state          constexpr; a member of each pool, whose on_event() is called instead
 ///   arguments_hold, struct complaint              as a policy has them
 template <class S>
@@ -138,6 +137,7 @@ struct perfetto_trace {
   static inline constinit platform::looked_up<bool (*)(std::uint32_t, std::uint64_t, std::uint64_t)> allocated_{
       "AHeapProfile_reportAllocation"};
   static inline constinit platform::looked_up<void (*)(std::uint32_t, std::uint64_t)> freed_{"AHeapProfile_reportFree"};
+  // Order: load acquire, exchange acquire and release. The heap is registered before its number is used.
   static inline constinit detail::atomic_word<std::uint32_t> heap_ = 0;  // its number, and one more
 };
 

@@ -15,18 +15,16 @@
 
 namespace tarn {
 
-/// Counts the bytes that pools have from their stores. Any thread may call any member at any time; none waits for another
-/// thread. Constant-initialised and trivially destructible, so that one can serve static pools. It must outlive everything that
-/// charges it.
+/// Counts the bytes that pools have from their stores. Any thread may call any member at any time, without waiting. It is
+/// constant-initialised and trivially destructible, so it can serve static pools, and must outlive everything that charges it.
 ///
-/// Bytes are charged before the store is called, and credited after they were returned to the store, so the limit is never
-/// exceeded, not even in between.
+/// Bytes are charged before the store is called, and credited after they were returned, so the limit is never exceeded.
 class memory_budget {
  public:
-  /// Called once each time used() has risen above the soft limit; rises before the call are reported together. The thread that
-  /// requested memory calls it, at the end of its operation and with nothing held, so it may use the pool, trim it and others,
-  /// and wait for threads that use them. It must return, and not destroy that pool. Several threads may call it at the same
-  /// time, and it may be called within itself if it lets used() fall and rise again.
+  /// Called when used() has risen above the soft limit, by the thread that requested memory, at the end of its operation.
+  /// Nothing is held, so it may use and trim any pool, and wait for threads that use them. It must return, and not destroy that
+  /// pool. Several threads may call it at the same time, and it may be called within itself if it lets used() fall and rise
+  /// again.
   using handler = void (*)(memory_budget& which, void* context) noexcept;
 
   /// Both limits are in bytes. A budget without a soft limit calls nothing.
@@ -36,9 +34,9 @@ class memory_budget {
   memory_budget(const memory_budget&) = delete;
   memory_budget& operator=(const memory_budget&) = delete;
 
-  /// Returns the most bytes that may be in use at the same time.
+  /// Returns the most bytes that may be in use.
   std::size_t limit() const noexcept { return limit_.load(detail::memory_order_relaxed); }
-  /// Nothing is taken away: if the limit is lower than used(), requests are refused until used() has fallen to it.
+  /// If the limit is lower than used(), requests are refused until used() has fallen to it.
   void set_limit(std::size_t bytes) noexcept { limit_.store(bytes, detail::memory_order_relaxed); }
 
   /// Returns the bytes above which the handler is called. size_max: never.
@@ -46,25 +44,24 @@ class memory_budget {
   /// Calls nothing, even if used() is above it.
   void set_soft_limit(std::size_t bytes) noexcept { soft_limit_.store(bytes, detail::memory_order_relaxed); }
 
-  /// Returns the bytes in use: those of all regions that stores allocated and that weren't returned.
+  /// Returns the bytes of all regions that stores allocated and that weren't returned.
   std::size_t used() const noexcept { return used_.load(detail::memory_order_relaxed); }
   /// Returns the most that used() was.
   std::size_t peak() const noexcept { return peak_.load(detail::memory_order_relaxed); }
-  /// Returns the bytes that are still available, if no other thread is faster. Memory that is being requested from a store
-  /// counts as used.
+  /// Returns the bytes that are still available. Memory that is being requested from a store counts as used.
   std::size_t left() const noexcept {
     const std::size_t most = limit(), now = reserved_.load(detail::memory_order_relaxed);
     return most - detail::smaller(most, now);
   }
-  /// Returns how many requests the limit refused. After a refusal, a pool may request a smaller chunk.
+  /// Returns how many requests the limit refused; after one, a pool may request a smaller chunk.
   std::size_t refused() const noexcept { return refused_.load(detail::memory_order_relaxed); }
 
   // ---- for stores, and for memory that is in no pool -----------------------------------------------------------------------
 
-  /// Charges what a store allocates. Returns it, or null if the store or the limit refuses; then nothing has changed, except
-  /// that refused() counts the limit's refusal. Call tell() afterwards.
-  /// \param bytes  that get() is expected to return: these are charged before. If it returns more, and the limit doesn't allow
-  ///               that, give() gets the region back
+  /// Charges what a store allocates. Returns it, or null if the store or the limit refuses; then only refused() has changed.
+  /// Call tell() afterwards.
+  /// \param bytes  charged before: what get() should return. If it returns more than the limit allows, give() gets the region
+  ///               back
   template <class Get, class Give>
   detail::memory charge(std::size_t bytes, Get get, Give give) noexcept {
     if (!reserve(bytes)) return {};
@@ -123,12 +120,17 @@ class memory_budget {
     if (above_ != nullptr && before <= soft && now > soft) rose_.store(true, detail::memory_order_release);
   }
 
+  // Order: relaxed; numbers. Those of reserved_ and rose_ are named there.
   detail::atomic_word<std::size_t> limit_;
   detail::atomic_word<std::size_t> soft_limit_ = detail::size_max;
+  // Order: take acquire, give back release. Memory that makes room has gone before the room is used. One word holds all, so the
+  // limit is exact.
   detail::atomic_word<std::size_t> reserved_ = 0;  // used, and what is being requested from stores
   detail::atomic_word<std::size_t> used_ = 0;
   detail::atomic_word<std::size_t> peak_ = 0;
   detail::atomic_word<std::size_t> refused_ = 0;
+  // Order: set release, notify acquire and release. One of the threads that see it set resets it, and calls with what was
+  // counted before.
   detail::atomic_word<bool> rose_ = false;  // and it wasn't reported yet
   const handler above_ = nullptr;
   void* const context_ = nullptr;

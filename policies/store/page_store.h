@@ -26,9 +26,8 @@
 
 namespace tarn {
 
-/// The result of a store's requests for huge pages. All figures are bytes of the memory that it holds for its pool now, without
-/// guard pages and the store's own records. If `huge` equals `resident`, huge pages were granted for everything that is
-/// resident.
+/// What the system granted of the huge pages that a store requested. All figures are bytes of its pool's memory now, without
+/// guard pages and records. If `huge` equals `resident`, all resident pages are huge.
 struct page_report {
   std::size_t mapped = 0;    // what the store got from the system
   std::size_t refused = 0;   // of `mapped`: the system allows no huge pages there
@@ -200,8 +199,7 @@ class page_records {
 
 }  // namespace detail
 
-/// Chunks that a page_store could map but not use. Each attempt counts, because growth that is refused tries again with half
-/// the size.
+/// Chunks that a page_store could map but not use. Each attempt counts; growth that is refused tries half the size.
 struct page_refusals {
   std::size_t locks = 0;  // that the system wouldn't lock in memory
   std::size_t fills = 0;  // that it wouldn't bring into memory
@@ -226,6 +224,7 @@ class refusal_counts {
     count.store(count.load(memory_order_relaxed) + 1, memory_order_relaxed);
   }
 
+  // Order: relaxed; numbers, written under a guard of the pool.
   atomic_word<std::size_t> locks_ = 0;
   atomic_word<std::size_t> fills_ = 0;
   atomic_word<int> error_ = 0;
@@ -233,25 +232,23 @@ class refusal_counts {
 
 }  // namespace detail
 
-/// Option of page_store: chunks of whole huge pages (2 MiB), which are requested from the system and may be refused; the pool
-/// works anyway, and its pages() reports the result. First fill of a million 64-byte blocks: 18 to 8 ns a block. A chunk takes
-/// one more small page, for the store's record of it. If the last huge page would waste more than an eighth of the chunk that
-/// the growth policy requests, the end of the chunk is in small pages.
+/// Option of page_store: chunks of whole huge pages (2 MiB), if the system grants them, which pages() reports. First fill of a
+/// million 64-byte blocks: 18 to 8 ns a block. A chunk takes one more small page. If the last huge page would waste more than
+/// an eighth of the requested chunk, its end is in small pages.
 struct huge_pages {};
 
-/// Option of page_store: an inaccessible page before each chunk and one after it, so that code that runs past an end faults
-/// immediately. Between a chunk's last block and its end there may be unused bytes, where writes aren't detected. Costs one
-/// more system call for each chunk, and no memory; three mappings instead of one, of which Linux allows a process 65,530.
+/// Option of page_store: an inaccessible page before each chunk and one after it, so that code that runs past an end faults.
+/// Writes to unused bytes after a chunk's last block aren't detected. Costs a system call and two mappings (of 65,530 that
+/// Linux allows a process) for each chunk.
 struct guard_pages {};
 
 /// Option of page_store: chunks are brought into memory when they are mapped, and locked there. A chunk that the system refuses
-/// to lock (ulimit -l) isn't used: the store unmaps it, and refusals() counts it. A child of fork() has the blocks but not the
-/// lock.
+/// to lock (ulimit -l) is unmapped, and counted by refusals(). A child of fork() doesn't have the lock.
 struct locked_pages {};
 
 /// Option of page_store: chunks are brought into memory when they are mapped, so that no block's first write is a page fault. A
-/// chunk for which the system has no memory isn't used: the store unmaps it, and refusals() counts it. The thread that grows
-/// the pool waits for the whole chunk: 1.2 ms for 4 MiB, in huge pages 0.06 ms. So grow it in advance, with reserve().
+/// chunk for which the system has no memory is unmapped, and counted by refusals(). The thread that grows the pool waits for
+/// the whole chunk: 1.2 ms for 4 MiB, in huge pages 0.06 ms. So grow it in advance, with reserve().
 struct prefilled {};
 
 /// \tparam Options  any of huge_pages, guard_pages, locked_pages and prefilled, in any order, each at most once

@@ -22,7 +22,7 @@ WRONG(std::list<int, tarn::own_pool_allocator<int, tarn::fall_back_to<tarn::stat
       void use() { wrong.push_back(1); })
 }  // namespace q1_array_to_fall_back_to
 
-// expect: tarn: [Q2] clear_at_once was given something that is no list, map or set
+// expect: tarn: [Q2] clear_at_once was given something that isn't a list, map or set
 namespace q2_hash_table {
 std::unordered_map<int, int, std::hash<int>, std::equal_to<>, tarn::own_pool_allocator<std::pair<const int, int>>> all;
 RIGHT(void use() { all.clear(); })
@@ -48,14 +48,14 @@ std::map<int, int, by_name, tarn::own_pool_allocator<std::pair<const int, int>>>
 void use() { tarn::clear_at_once(all); }
 }  // namespace q3_comparator
 
-// expect: tarn: [Q4] fixed_container was given something that is no list, map or set
+// expect: tarn: [Q4] fixed_container was given something that isn't a list, map or set
 namespace q4_vector {
 RIGHT(tarn::fixed_container<std::list<int>, 10> all;)
 WRONG(tarn::fixed_container<std::vector<int>, 10> all;)
 void use() { all.push_back(1); }
 }  // namespace q4_vector
 
-// expect: tarn: [Q4] fixed_container was given something that is no list, map or set
+// expect: tarn: [Q4] fixed_container was given something that isn't a list, map or set
 namespace q4_hash_table {
 RIGHT(tarn::fixed_container<std::map<int, int>, 10> all;)
 WRONG(tarn::fixed_container<std::unordered_map<int, int>, 10> all;)

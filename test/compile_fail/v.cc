@@ -27,25 +27,25 @@ void use(Arena& a) {
   a.release();
 }
 
-// expect: tarn: [V1] an argument of arena<...> is no policy
+// expect: tarn: [V1] an argument of arena<...> isn't a policy
 namespace v1_a_type {
 RIGHT(tarn::arena<tarn::fixed_growth<4096>> right; void call() { use(right); })
 WRONG(tarn::arena<int> wrong; void call() { use(wrong); })
 }  // namespace v1_a_type
 
-// expect: tarn: [V1] an argument of arena<...> is no policy
+// expect: tarn: [V1] an argument of arena<...> isn't a policy
 namespace v1_a_pool {
 RIGHT(tarn::arena<> right;)
 WRONG(tarn::arena<tarn::size_class_pool<>> wrong;)
 }  // namespace v1_a_pool
 
-// expect: tarn: [V2] a size policy was given to an arena, where each call names the size of its block
+// expect: tarn: [V2] a size policy was given to an arena, but each call gives the size of its block
 namespace v2_a_size {
 RIGHT(tarn::arena<> right; void* block = right.allocate<64>();)
 WRONG(tarn::arena<tarn::static_size<64>> wrong; void* block = wrong.allocate<64>();)
 }  // namespace v2_a_size
 
-// expect: tarn: [V2] a size policy was given to an arena
+// expect: tarn: [V2] a size policy was given to an arena, but each call gives the size of its block
 namespace v2_classes {
 RIGHT(tarn::arena<> right; void call() { use(right); })
 WRONG(tarn::arena<tarn::geometric_classes<>> wrong; void call() { use(wrong); })
@@ -94,31 +94,31 @@ RIGHT(tarn::arena<> right;)
 WRONG(tarn::arena<tarn::reclaim_and_retry<>> wrong; void call() { use(wrong); })
 }  // namespace v6_reclaims
 
-// expect: tarn: [V7] an arena was combined with a checking policy, or an option of one, that looks at single free blocks
+// expect: tarn: [V7] an arena was combined with a checking policy, or an option of one, that checks single free blocks
 namespace v7_deferred {
 RIGHT(tarn::arena<tarn::hardened> right; void call() { use(right); })
 WRONG(tarn::arena<tarn::deferred_checking> wrong; void call() { use(wrong); })
 }  // namespace v7_deferred
 
-// expect: tarn: [V7] an arena was combined with a checking policy, or an option of one, that looks at single free blocks
+// expect: tarn: [V7] an arena was combined with a checking policy, or an option of one, that checks single free blocks
 namespace v7_guard_bytes {
 RIGHT(tarn::arena<tarn::hardened_with<tarn::may_end_in_use>> right;)
 WRONG(tarn::arena<tarn::hardened_with<tarn::guard_bytes>> wrong;)
 }  // namespace v7_guard_bytes
 
-// expect: tarn: [V7] an arena was combined with a checking policy, or an option of one, that looks at single free blocks
+// expect: tarn: [V7] an arena was combined with a checking policy, or an option of one, that checks single free blocks
 namespace v7_sites {
 RIGHT(tarn::arena<tarn::checked> right; void call() { use(right); })
 WRONG(tarn::arena<tarn::checked_with<tarn::sites>> wrong;)
 }  // namespace v7_sites
 
-// expect: tarn: [V7] an arena was combined with a checking policy, or an option of one, that looks at single free blocks
+// expect: tarn: [V7] an arena was combined with a checking policy, or an option of one, that checks single free blocks
 namespace v7_switchable {
 RIGHT(tarn::arena<tarn::checked, tarn::named<"requests">> right;)
 WRONG(tarn::arena<tarn::switchable_checking, tarn::named<"requests">> wrong;)
 }  // namespace v7_switchable
 
-// expect: tarn: [V8] an arena was combined with a statistics policy that hears of each block
+// expect: tarn: [V8] an arena was combined with a statistics policy that is notified of each block
 namespace v8_own_statistics {
 struct own : tarn::no_statistics {};
 RIGHT(tarn::arena<tarn::counting_statistics> right; std::size_t bytes = right.statistics().peak;)
@@ -138,7 +138,7 @@ RIGHT(tarn::arena<> right; void call() { auto mark = right.mark(); right.rewind(
 WRONG(tarn::arena<tarn::mutex_locking<>> wrong; void call() { auto mark = wrong.mark(); })
 }  // namespace v10_mark_under_a_mutex
 
-// expect: tarn: [V11] a static arena was given a policy whose object it would have to be given before the program starts
+// expect: tarn: [V11] a static arena was given a policy that needs a value
 namespace v11_static_buffer {
 struct tag;
 RIGHT(using right = tarn::static_arena<tag, tarn::static_array_store<4096>>; void* block = right::instance().allocate(8);)
@@ -161,7 +161,7 @@ RIGHT(using right = tarn::static_arena<tag, tarn::mutex_locking<>>; void* block 
 WRONG(using wrong = tarn::static_arena<tag, tarn::mutex_locking<spin_mutex>>; void* block = wrong::instance().allocate(8);)
 }  // namespace v12_static_mutex
 
-// expect: tarn: [V2] a size policy was given to an arena
+// expect: tarn: [V2] a size policy was given to an arena, but each call gives the size of its block
 namespace v2_static {
 struct tag;
 RIGHT(using right = tarn::static_arena<tag>; void* block = right::instance().allocate(8);)

@@ -5,14 +5,14 @@
 #include "tarn/allocator/blocks.h"
 #include "tarn/allocator/pool.h"
 
-// expect: tarn: [W1] an allocator was to be made of something that is no block and no product
+// expect: tarn: [W1] a part of an allocator isn't a block or a product
 namespace w1_no_block {
 RIGHT(tarn::segregate<64, tarn::pool<tarn::static_size<64>>, tarn::heap_block> right;)
 WRONG(tarn::segregate<64, tarn::pool<tarn::static_size<64>>, tarn::heap_store> wrong;
       void use() { wrong.deallocate(wrong.allocate(8), 8); })
 }  // namespace w1_no_block
 
-// expect: tarn: [W1] an allocator was to be made of something that is no block and no product
+// expect: tarn: [W1] a part of an allocator isn't a block or a product
 // It can be reset, and doesn't say so.
 namespace w1_block_of_ones_own {
 struct limited : tarn::heap_block {
@@ -38,7 +38,7 @@ WRONG(tarn::segregate<128, tarn::pool<tarn::static_size<64>>, tarn::heap_block> 
       void use() { wrong.deallocate(wrong.allocate(8), 8); })
 }  // namespace w3_threshold_above_the_blocks
 
-// expect: tarn: [W4] by_size has a line that no request comes to
+// expect: tarn: [W4] by_size has a line that never gets a request
 namespace w4_thresholds_that_descend {
 template <std::size_t Bytes>
 using blocks = tarn::up_to<Bytes, tarn::pool<tarn::static_size<Bytes>>>;
@@ -46,7 +46,7 @@ RIGHT(tarn::by_size<blocks<64>, blocks<128>, tarn::heap_block> right;)
 WRONG(tarn::by_size<blocks<128>, blocks<64>, tarn::heap_block> wrong; void use() { wrong.deallocate(wrong.allocate(8), 8); })
 }  // namespace w4_thresholds_that_descend
 
-// expect: tarn: [W5] aligned_to was given an alignment that is no power of two
+// expect: tarn: [W5] aligned_to was given an alignment that isn't a power of two
 namespace w5_alignment_of_48 {
 RIGHT(tarn::aligned_to<64, tarn::heap_block> right;)
 WRONG(tarn::aligned_to<48, tarn::heap_block> wrong; void use() { wrong.deallocate(wrong.allocate(8), 8); })
@@ -70,7 +70,7 @@ WRONG(tarn::shared_between<tarn::no_locking, tarn::pool<tarn::static_size<64>>> 
       void use() { wrong.deallocate(wrong.allocate(8), 8); })
 }  // namespace w7_no_mutex
 
-// expect: tarn: [W8] shared_between was put around a block that any thread may use already
+// expect: tarn: [W8] shared_between was put around a block that any thread may already use
 namespace w8_second_lock {
 using locked = tarn::pool<tarn::static_size<64>, tarn::mutex_locking<>>;
 RIGHT(tarn::counted<locked> right;)
@@ -96,7 +96,7 @@ struct node final {
 };
 }  // namespace w10_pool_that_would_end
 
-// expect: tarn: [W11] DECLARE_MEMORY_BLOCK was given a block that can't tell whether a block is its own
+// expect: tarn: [W11] DECLARE_MEMORY_BLOCK was given a block without owns()
 namespace w11_others_may_be_derived {
 #ifdef TARN_TWIN
 struct node final {

@@ -8,13 +8,12 @@ RIGHT = {
     "README.md": "# A\n\nSee [docs](docs/README.md#two-words) and ![picture](docs/p.png).\n\n"
                  "```cpp run\nint main() {}\n```\n",
     "docs/README.md": "# Reading\n\n## Two words\n\n[choosing](choosing.md), [misuse](misuse.md), [rules](rules.md)" +
-                      ", [orders](memory-order.md)" +
                       "".join(f", [{axis}](axes/{axis}.md)" for axis in check_docs.AXES) + ", [tasks](tasks/README.md).\n\n"
                       "## Products\n\n| header | page |\n|---|---|\n| `presets.h` | [choosing](choosing.md) |\n"
                       "| `containers.h`, names | [names](products/names.md) |\n"
                       "| `memory_pool_macros.h` | [names](products/names.md) |\n",
     "docs/tasks/README.md": "# Tasks\n\n[one](one.md)\n",
-    "docs/tasks/one.md": "# One\n\nSee the [orders](../memory-order.md).\n",
+    "docs/tasks/one.md": "# One\n\nSee the [choice](../choosing.md).\n",
     "docs/products/names.md": "# Names\n\n| name |\n|---|\n| `row`, `line` |\n| `DECLARE_IT(Class)` |\n",
     "docs/choosing.md": "# Choosing\n\n"
                         "```cpp\nint f();\n```\n```cpp fragment\n#include <cstddef>\nstd::size_t n = 1;\n```\n"
@@ -31,11 +30,11 @@ RIGHT = {
                               "const case_for_each some(\"many\", f);\n",
     "test/all/check_all.py": "",
     "test/refused/of_all_kinds.cc": "// expect: no\nnamespace three_of_them {\nint f();\n}  // namespace three_of_them\n",
-    "docs/memory-order.md": "# Orders\n\n| words | order |\n|---|---|\n| `y::at_`, `y::rest_` | relaxed |\n",
-    "policies/detail/y.h": "namespace tarn {\nclass y {\n  atomic_word<int> at_ = 0;  // x\n"
-                           "  struct inner {\n    Atomic<const A*> rest_[8] = {};\n  };\n"
-                           "  void f(atomic_word<int>& g);\n};\n}\n",
-    "docs/rules.md": "# Rules\n\n### R1: one\n\n```text\ntarn: [R1] what, why\n```\n",
+    "policies/detail/y.h": "namespace tarn {\nclass y {\n  // Order: relaxed.\n  atomic_word<int> at_ = 0;  // x\n"
+                           "  struct inner {\n    // Order: store release.\n    Atomic<const A*> rest_[8] = {};\n  };\n"
+                           "  void f(atomic_word<int>& g) { at_.store(1, memory_order_relaxed); }\n"
+                           "  void h() { its.rest_[3].store(nullptr, memory_order_release); }\n};\n}\n",
+    "docs/rules.md": "# Rules\n\n### R1: one\n\n```text\ntarn: [R1] what, …\n```\n",
     "test/allocator/presets_test.cc": "presets::local<int> pool;\n",
     "allocator/presets.h": "template <class T>\nusing local = T;\n",
     "allocator/containers.h": "using row = int;\ntemplate <class T>\nusing line = T;\n",
@@ -70,7 +69,8 @@ BROKEN = [
     ("a row without a policy", "policies/reuse/a_reuse.h", None, None, "no such policy: a_reuse"),
     ("a policy in another axis's folder", "policies/reuse/a_reuse.h", "axis::reuse", "axis::size", "says axis size"),
     ("a policy without its four lines", "policies/locking/a_locking.h", "// costs      x\n", "", "are missing"),
-    ("a rule that the page leaves out", "docs/rules.md", "tarn: [R1] what, why", "", "rules.md doesn't"),
+    ("a rule that the page leaves out", "docs/rules.md", "tarn: [R1] what, …", "", "rules.md doesn't"),
+    ("a rule that the page says in other words", "docs/rules.md", "what, …", "what else, …", "no header does"),
     ("a rule that no header has", "policies/detail/x.h", None, None, "no header does"),
     ("a rule below another number", "docs/rules.md", "### R1:", "### R2:", "stands below"),
     ("a preset without a test", "test/allocator/presets_test.cc", "presets::local<", "pool<", "doesn't use it"),
@@ -85,12 +85,13 @@ BROKEN = [
      "}  // namespace two_of_them", "no such test: refused/three_*"),
     ("too few tests of bad input", "test/misuse/README.md", "`each_one`, ", "", "the floor is 6"),
     ("bad input without a test", "docs/misuse.md", "| two | fails |", "| two | fails |\n| four | fails |", "no test of it"),
-    ("an atomic without its order", "policies/detail/y.h", "rest_[8]", "rest_[8] = {}; Atomic<int> other_",
-     "docs/memory-order.md has it 0 times"),
-    ("an atomic that has two orders", "docs/memory-order.md", "| relaxed |", "| relaxed |\n| `y::at_` | acquire |",
-     "has it 2 times"),
-    ("an order of an atomic that isn't there", "docs/memory-order.md", "`y::rest_`", "`y::rest_`, `y::gone_`",
-     "no such atomic"),
+    ("an atomic without its order", "policies/detail/y.h", "// Order: relaxed.", "// How much.", "begins with 'Order:'"),
+    ("an atomic behind code", "policies/detail/y.h", "rest_[8] = {};", "rest_[8] = {};\nint j;\nAtomic<int> other_ = 0;",
+     "begins with 'Order:'"),
+    ("an order that the comment doesn't say", "policies/detail/y.h", "memory_order_relaxed", "memory_order_acq_rel",
+     "doesn't say acquire, release"),
+    ("an order of an element that the comment doesn't say", "policies/detail/y.h", "store release", "relaxed",
+     "doesn't say release"),
     ("a checking policy that the page of misuse leaves out", "docs/misuse.md", "| `a_checking<N>` |", "| `hardened` |",
      "no table has a_checking"),
 ]

@@ -60,13 +60,14 @@ def rows(entry):
 
 def said_in(entry):
     """What an entry says besides its signature and the list of members."""
-    return re.sub(r"^```.*?^```$|^\w+, in `.*`:$", "", ROW.sub("", entry), flags=re.MULTILINE | re.DOTALL).strip()
+    return re.sub(r"^```.*?^```$|^`tarn/[^`]*`$", "", ROW.sub("", entry), flags=re.MULTILINE | re.DOTALL).strip()
 
 
 def wrong_rows(group, there, of_class):
     """What the declarations of a name lack in the list of their class, or None. Enumerators on one line have the comment of
     their type."""
     said = rows(there.get(group[0].parent, ""))
+    group = [one for one in group if not generate.is_silent(one)]
     missing = [listed for one in group if (listed := generate.listed_signature(one)) not in said]
     if missing:
         return f"the list of {group[0].parent} doesn't have '{missing[0]}'"
@@ -80,7 +81,7 @@ def wrong_rows(group, there, of_class):
 
 def wrong_function(one, said):
     """What is not said of a function, or None."""
-    if one.kind != "function":
+    if one.kind != "function" or generate.AS_OTHERS.match(one.comment):
         return None
     if one.result not in ("", "void") and not re.search(r"\breturns?\b|- Returns:", said, re.IGNORECASE):
         return "its comment doesn't say what it returns"
@@ -102,9 +103,9 @@ def wrong_entry(group, there, of_class):
     if group and not said_in(text):
         return f"{where}: it has no comment"
     for one in group:
-        signature = generate.shown_signature(one)
-        if signature not in re.sub(r"\n +", " ", text):
-            return f"{where}: the entry doesn't have '{signature}'"
+        flat = re.sub(r"\n +", " ", text).split("\n")
+        if missing := [line for line in generate.shown_signature(one).split("\n") if line not in flat]:
+            return f"{where}: the entry doesn't have '{missing[0]}'"
         if wrong := wrong_function(one, text):
             return f"{where}: {wrong}"
     return None

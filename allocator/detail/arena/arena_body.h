@@ -25,9 +25,9 @@
 
 namespace tarn {
 
-/// What an arena with counting_statistics has counted since it was made.
+/// What an arena with counting_statistics counts.
 struct arena_counts {
-  std::size_t in_use = 0;  // bytes in front of the next block: blocks, what aligns them, and ends of chunks that were passed
+  std::size_t in_use = 0;  // bytes, as in_use()
   std::size_t peak = 0;  // the most that were in use at once
   std::size_t allocations = 0;  // blocks that were ever handed out
   std::size_t chunks = 0;  // that the arena holds
@@ -84,8 +84,8 @@ class arena_body {
 
   // ---- blocks --------------------------------------------------------------------------------------------------------------
 
-  /// Returns a block, also for 0 bytes: no two have the same address. It is valid until the arena goes back to an earlier mark
-  /// or is reset. O(1), and a call of the store if the chunk is full.
+  /// Returns a block, even for 0 bytes: no two have the same address. It is valid until the arena is rewound to an earlier mark
+  /// or reset.
   /// Throws: std::bad_alloc if the exhaustion policy gives up.
   [[nodiscard]] TARN_STEP void* allocate(std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) {
     {
@@ -125,7 +125,7 @@ class arena_body {
     else return slow(Bytes, Alignment);
   }
 
-  /// Frees a block; null does nothing. The newest block's bytes are reused at once, any other's when the arena goes back.
+  /// Frees a block; null: does nothing. Only the newest block's bytes are available immediately.
   /// Precondition: it is of this arena, of that many bytes, and in use.
   TARN_STEP void deallocate(void* block, std::size_t bytes) noexcept {
     if constexpr (Traits::checks)
@@ -139,9 +139,9 @@ class arena_body {
   }
   TARN_STEP void deallocate(void* block, std::size_t bytes, std::size_t) noexcept { deallocate(block, bytes); }
 
-  /// Resizes the newest block in place. Returns whether it did: false if the block isn't the newest, if its chunk has no room,
-  /// or for 0 bytes. Nothing has changed in these cases.
-  /// Precondition: as for deallocate(); no mark set after the block's allocation is rewound to.
+  /// Resizes the newest block in place. Returns false, and changes nothing, if the block isn't the newest, its chunk has no
+  /// room, or for 0 bytes.
+  /// Precondition: as for deallocate(); no mark that is set later is rewound to.
   [[nodiscard]] TARN_STEP bool grow_last(void* block, std::size_t bytes, std::size_t new_bytes) noexcept {
     [[maybe_unused]] const auto guard = locking_.hit_guard();
     auto* const start = static_cast<std::byte*>(block);
@@ -157,10 +157,9 @@ class arena_body {
 
   // ---- objects -------------------------------------------------------------------------------------------------------------
 
-  /// Constructs a T, and returns its address. The arena calls its destructor when it goes back, the newest object's first. That
-  /// costs 16 bytes, and nothing if the type has no destructor. What the constructor creates in the arena is destroyed after
-  /// the object.
-  /// Throws: std::bad_alloc as allocate(), or what the constructor throws. The bytes are then reused, if it created nothing.
+  /// Constructs a T, and returns its address. When its bytes are freed, the arena calls its destructor, the newest object's
+  /// first, which costs 16 bytes if there is one. What the constructor creates in the arena is destroyed after the object.
+  /// Throws: as allocate(), or what the constructor throws; in that case the bytes are reused, unless it created something.
   template <class T, class... Args>
   T* create(Args&&... args) {
     using slot = slot_of<T>;
@@ -174,9 +173,8 @@ class arena_body {
       return kept<T>(made);
     }
   }
-  /// Constructs n value-initialised objects, and returns them: numbers and pointers are 0. They are destroyed as those of
-  /// create(). O(n).
-  /// Throws: as create(). The objects already constructed are destroyed first.
+  /// Constructs n value-initialised objects, and returns them. They are destroyed as those of create(). O(n).
+  /// Throws: as create(), after destroying the objects already constructed.
   template <class T>
   span<T> make_span(std::size_t n) {
     using slot = slot_of_many<T>;
@@ -198,7 +196,7 @@ class arena_body {
 
   // ---- going back ----------------------------------------------------------------------------------------------------------
 
-  /// Returns the arena's position. The mark is valid until the arena goes back to an earlier one or is reset. O(1).
+  /// Returns the arena's position. The mark is valid until the arena is rewound to an earlier one or reset.
   [[nodiscard]] mark_type mark() noexcept
     requires(Traits::one_thread)
   {
@@ -206,8 +204,8 @@ class arena_body {
     ending* const last = endings_;
     return {where, last, checks_.new_mark(*this)};
   }
-  /// Frees what was allocated after the mark. Destructors are called, the newest object's first; they may create objects and
-  /// use scopes. The mark stays valid. O(1), and a call for each destructor.
+  /// Frees what was allocated after the mark, and calls destructors, the newest object's first, which may create objects and
+  /// use scopes. The mark stays valid.
   /// Precondition: the mark is valid; these destructors rewind only to marks that they set themselves.
   void rewind(const mark_type& mark) noexcept
     requires(Traits::one_thread)
@@ -217,9 +215,8 @@ class arena_body {
   template <class T = Traits>
   std::enable_if_t<!T::one_thread> mark() = TARN_DELETED("tarn: [V10] a mark needs no_locking; use an arena for each thread");
 
-  /// Frees all blocks and destroys all objects. The chunks stay for the next ones; with a number, chunks of at most that many
-  /// bytes.
-  /// Precondition: no other thread uses the arena; no destructor that the arena calls calls this.
+  /// Frees all blocks and destroys all objects. Chunks of at most `keep` bytes in all stay for the next ones.
+  /// Precondition: no other thread uses the arena, nor does a destructor call this.
   void reset(std::size_t keep = size_max) noexcept {
     if constexpr (Traits::checks)
       if (checks_.ends_objects()) return checks_.report_reentry(*this);
@@ -228,19 +225,19 @@ class arena_body {
     go_back(region_.start());
     if (keep != size_max) give_spare_back(keep);
   }
-  /// The same, and gives all chunks back to the store.
+  /// The same, and returns all chunks.
   void release() noexcept { reset(0); }
-  /// Gives unused chunks back. Returns their bytes.
+  /// Returns unused chunks to the store. Returns their bytes.
   std::size_t trim() noexcept { return give_spare_back(0); }
 
   // ---- questions -----------------------------------------------------------------------------------------------------------
 
-  /// Returns whether the address is in memory that is in use. O(chunks).
+  /// Returns whether the address is in memory that is in use.
   bool owns(const void* block) const noexcept {
     [[maybe_unused]] const auto guard = locking_.core_guard();
     return region_.owns(block);
   }
-  /// Returns the bytes in front of the next block: blocks, what aligns them, and ends of chunks that were passed.
+  /// Returns the bytes in front of the next block: blocks, padding, and skipped ends of chunks.
   std::size_t in_use() const noexcept {
     [[maybe_unused]] const auto guard = locking_.core_guard();
     return region_.in_use();
@@ -250,7 +247,7 @@ class arena_body {
     [[maybe_unused]] const auto guard = locking_.core_guard();
     return region_.capacity();
   }
-  /// Returns what was counted. O(chunks).
+  /// Returns what was counted.
   arena_counts statistics() const noexcept
     requires(Traits::counts)
   {
@@ -258,7 +255,7 @@ class arena_body {
     const auto held = region_.chunks();
     return {region_.in_use(), region_.peak(), counted_.allocations, held.chunks, held.bytes};
   }
-  /// Returns the store's part in the arena: what its policy's source<Traits> is.
+  /// Returns the store policy's source<Traits>.
   const auto& store() const noexcept
     requires(Traits::has_source)
   {

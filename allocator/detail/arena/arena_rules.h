@@ -74,44 +74,42 @@ template <arena_verdict Verdict>
 struct arena_complaint {
   using enum arena_verdict;
   static_assert(differs(Verdict, no_policy),
-                "tarn: [V1] an argument of arena<...> is no policy, so it decides no axis; write heap_store, "
-                "fixed_growth<Bytes>, mutex_locking<M> for a mutex M, or nothing");
+                "tarn: [V1] an argument of arena<...> isn't a policy; write heap_store, fixed_growth<Bytes>, mutex_locking<M> "
+                "for a mutex M, or nothing");
   static_assert(differs(Verdict, has_size),
-                "tarn: [V2] a size policy was given to an arena, where each call names the size of its block; drop the policy, "
+                "tarn: [V2] a size policy was given to an arena, but each call gives the size of its block; drop the policy, "
                 "or use pool<...>");
   static_assert(differs(Verdict, has_reuse),
-                "tarn: [V3] a reuse policy was given to an arena, whose blocks become free all at once, so that it never "
-                "chooses one; drop the policy, or use pool<...>");
+                "tarn: [V3] a reuse policy was given to an arena, whose blocks become free all at once; drop the policy, or "
+                "use pool<...>");
   static_assert(differs(Verdict, has_retention),
                 "tarn: [V4] a retention policy was given to an arena, whose chunks stay until reset(bytes), trim() or "
-                "release() gives them back; drop the policy, and call one of these");
+                "release(); drop the policy, and call one of these");
   static_assert(differs(Verdict, keeps_blocks),
                 "tarn: [V5] an arena was combined with a locking policy that keeps free blocks, or gives a group of threads "
-                "one lock (thread_cached, lock_free, grouped_locking); make one arena for each thread, over one store, or "
-                "write mutex_locking<>");
+                "one lock (thread_cached, lock_free, grouped_locking); use an arena for each thread, or mutex_locking<>");
   static_assert(differs(Verdict, waits),
                 "tarn: [V6] an arena was combined with an exhaustion policy that waits for freed blocks, or asks for empty "
                 "chunks (wait_for_block, reclaim_and_retry), but an arena frees all at once; use report_exhaustion, "
                 "retry_with<Handler> or fall_back_to<Store>");
   static_assert(differs(Verdict, looks_at_blocks),
-                "tarn: [V7] an arena was combined with a checking policy, or an option of one, that looks at single free "
-                "blocks (deferred_checking, sampled_guard_pages, switchable_checking, guard_bytes, generations, shuffled, "
-                "sites), but an arena has none; use checked or hardened");
+                "tarn: [V7] an arena was combined with a checking policy, or an option of one, that checks single free blocks "
+                "(deferred_checking, sampled_guard_pages, switchable_checking, guard_bytes, generations, shuffled, sites), "
+                "but an arena has none; use checked or hardened");
   static_assert(differs(Verdict, tells_blocks),
-                "tarn: [V8] an arena was combined with a statistics policy that hears of each block, as tracing_statistics "
-                "does, but an arena's blocks end unheard; use counting_statistics");
+                "tarn: [V8] an arena was combined with a statistics policy that is notified of each block, such as "
+                "tracing_statistics, but an arena frees blocks without notice; use counting_statistics");
   static_assert(
       differs(Verdict, grows_ahead),
-      "tarn: [V9] an arena was combined with grow_ahead, whose blocks maintain() would get ready, but an arena has no "
-      "maintain(); write the growth policy inside it, and allocate and reset() once at the start");
+      "tarn: [V9] an arena was combined with grow_ahead, whose blocks maintain() gets ready, but an arena has no maintain(); "
+      "use the growth policy inside it, and allocate and reset() once at the start");
   static_assert(differs(Verdict, needs_value),
-                "tarn: [V11] a static arena was given a policy whose object it would have to be given before the program "
-                "starts (buffer_store, resource_store, retry_with a function, run_time_name); use another, or an arena that is "
-                "an object");
+                "tarn: [V11] a static arena was given a policy that needs a value (buffer_store, resource_store, retry_with a "
+                "function, run_time_name); use another policy, or an arena object");
   static_assert(
       differs(Verdict, not_constant),
-      "tarn: [V12] a static arena was given a policy or mutex whose constructor would run when the program starts, or "
-      "whose destructor would run at exit, while others allocate; use one that needs neither, as tarn::mutex");
+      "tarn: [V12] a static arena was given a policy or mutex whose constructor would run when the program starts, or whose "
+      "destructor would run at exit, while other code still allocates; use one that needs neither, such as tarn::mutex");
 };
 
 // ---- a refused arena -----------------------------------------------------------------------------------------------------

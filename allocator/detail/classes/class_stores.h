@@ -126,6 +126,9 @@ class regions_to_return {
   }
 
  private:
+  // Order: acquire and release. A region's node is written before it is pushed. After an unlock, any() *changes* the word, as a
+  // push does: of a thread that pushes and then tries the mutex, and one that unlocks it and then looks, the second sees the
+  // first. A load isn't enough.
   atomic_word<std::uintptr_t> first_ = 0;
 };
 
@@ -260,6 +263,7 @@ class owner_stores {
   TARN_NO_UNIQUE_ADDRESS typename second_store_of<Exhaustion>::type second_;
   TARN_NO_UNIQUE_ADDRESS owner_store_mutex<Locking> mutex_;
   regions_to_return returned_;
+  // Order: relaxed; a number.
   atomic_word<std::size_t> own_bytes_ = 0;
 };
 
@@ -779,6 +783,7 @@ class tagged_chunks {
   stores stores_;
   typename body_without_end<granules, Identity>::type granules_;
   bool belongs_ = false;
+  // Order: relaxed. Always the same value, written before the region's first block is allocated.
   atomic_word<std::size_t> phase_ = 0;  // where granules start, modulo their size
   TARN_NO_UNIQUE_ADDRESS std::conditional_t<Checks, known_spans<tag, Locking>, no_spans> used_;
 };

@@ -242,6 +242,7 @@ class class_members {
   }
 
  private:
+  // Order: store release, load acquire; under the mutex relaxed. The member is constructed before its address is stored.
   atomic_word<member*> members_[Classes::count]{};  // first: the hot path finds them at offset 0
   TARN_NO_UNIQUE_ADDRESS owner_mutex<Locking> making_;
   TARN_NO_UNIQUE_ADDRESS class_places<member, Classes::count, Chunks::tagged> places_;
@@ -260,7 +261,7 @@ class size_class_body {
   using classes = Classes;
 
   static constexpr bool is_for_one_thread = Locking::traits.one_thread;
-  /// In bytes: that of std::max_align_t, or less if one of the listed classes has less.
+  /// In bytes: that of std::max_align_t, or less if a listed class has less.
   static constexpr std::size_t default_alignment = smaller(alignof(std::max_align_t), lookup::common_alignment);
 
   template <class Values>
@@ -270,7 +271,7 @@ class size_class_body {
 
 #if TARN_EXCEPTIONS
   /// Returns at least `bytes` bytes (one if `bytes` is 0), aligned to `alignment`, a power of two.
-  /// Throws: std::bad_alloc if the store has no memory; nothing has then changed.
+  /// Throws: std::bad_alloc if the store has no memory; then nothing has changed.
   [[nodiscard("tarn: a discarded block is leaked")]] void* allocate(std::size_t bytes,
                                                                             std::size_t alignment = default_alignment) {
     if (member* const m = ready(bytes, alignment)) [[likely]]
@@ -279,21 +280,21 @@ class size_class_body {
   }
 #endif
 
-  /// Like allocate(), but returns null if the store gives no memory. Never waits for a block.
+  /// As of a basic_pool, with the arguments of allocate().
   [[nodiscard("tarn: a discarded block is leaked")]] void* try_allocate(
       std::size_t bytes, std::size_t alignment = default_alignment) noexcept {
     if (member* const m = ready(bytes, alignment)) [[likely]]
       return m->pool.try_allocate();
     return allocate_slow(bytes, alignment, limit_of_try());
   }
-  /// Like allocate(), but returns null where that throws.
+  /// As of a basic_pool, with the arguments of allocate().
   [[nodiscard("tarn: a discarded block is leaked")]] void* allocate_or_null(
       std::size_t bytes, std::size_t alignment = default_alignment) noexcept {
     if constexpr (waits) return allocate_for(bytes, alignment, waits_as_usual());
     else return try_allocate(bytes, alignment);
   }
-  /// Like allocate(), but waits for a block of its class for at most `timeout`, as a pool's allocate_within(), and returns null
-  /// when the time is over. A large block, which gets its own region, never waits.
+  /// Like allocate(), but waits for a block of its class, as a pool's allocate_within(); returns null when the time is over.
+  /// Never waits for a large block.
   template <time_span Duration>
   [[nodiscard("tarn: a discarded block is leaked")]] void* allocate_within(
       const Duration& timeout, std::size_t bytes, std::size_t alignment = default_alignment) noexcept
@@ -302,7 +303,7 @@ class size_class_body {
     return allocate_for(bytes, alignment, waits_within{nanoseconds_of(timeout)});
   }
 
-  /// Frees a block; null: does nothing. Precondition: allocate() returned it for the same size and alignment, or it is null.
+  /// Frees a block; null: does nothing. Precondition: allocate() returned it for the same size and alignment.
   void deallocate(void* block, std::size_t bytes, std::size_t alignment = default_alignment) noexcept {
     const std::size_t i = lookup::at_once(bytes, alignment);
     if (i == none || block == nullptr) [[unlikely]] return deallocate_slow(block, bytes, alignment);
@@ -332,7 +333,7 @@ class size_class_body {
     if (Kept::for_malloc && block == nullptr) errno = ENOMEM;
     return block;
   }
-  /// From now on each region goes back to the store when its block is freed. Precondition: nothing was allocated.
+  /// From now on, each large block's region is returned when the block is freed. Precondition: nothing was allocated.
   void keep_no_large() noexcept { large_.keep_none(); }
   TARN_NOINLINE void deallocate_large(void* block) noexcept {
     if (!large_.deallocate(chunks_, block)) refuse({block, 0, 0});
@@ -340,7 +341,7 @@ class size_class_body {
 
   // ---- by address alone --------------------------------------------------------------------------------------------------
 
-  /// Frees a block; null: does nothing. Precondition: allocate() returned it, or it is null.
+  /// The same, by the address alone.
   void deallocate(void* block) noexcept
     requires(Chunks::tagged)
   {
@@ -348,7 +349,7 @@ class size_class_body {
     if (member* const its = owner_of(block)) [[likely]] return its->pool.deallocate(block);
     deallocate_large(block);
   }
-  /// The same. A checking policy refuses a size or an alignment that the block doesn't have.
+  /// The same. A checking policy refuses a wrong size or alignment.
   void deallocate_sized(void* block, [[maybe_unused]] std::size_t bytes, [[maybe_unused]] std::size_t alignment) noexcept
     requires(Chunks::tagged)
   {
@@ -358,7 +359,7 @@ class size_class_body {
     }
     deallocate(block);
   }
-  /// Returns the size of a block in bytes. Precondition: as for deallocate(); it is not null.
+  /// Returns the size of a block in bytes. Precondition: as for deallocate(), and not null.
   std::size_t usable_size(const void* block) const noexcept
     requires(Chunks::tagged)
   {
@@ -369,9 +370,8 @@ class size_class_body {
   // ---- chunks before they are needed ---------------------------------------------------------------------------------------
 
 #if TARN_EXCEPTIONS
-  /// Gets chunks until the class of such requests has at least `blocks` blocks, in use or free: that many allocations then call
-  /// no store, for example those of a container's nodes. O(blocks).
-  /// Throws: std::bad_alloc if the store gives less, or such requests have no class; what came stays.
+  /// Gets chunks until the class of such requests has at least `blocks` blocks, in use or free. O(blocks).
+  /// Throws: std::bad_alloc if the store has less memory, or such requests have no class; new chunks stay.
   void reserve(std::size_t blocks, std::size_t bytes, std::size_t alignment = default_alignment) {
     if (!try_reserve(blocks, bytes, alignment)) throw std::bad_alloc();
   }
@@ -387,7 +387,7 @@ class size_class_body {
 
   // ---- all of it -----------------------------------------------------------------------------------------------------------
 
-  /// Gives everything back to the store, including blocks in use. Precondition: no other thread uses the pool.
+  /// Returns everything to the store, including blocks in use. Precondition: no other thread uses the pool.
   void release() noexcept
     requires(Locking::traits.may_return_chunks)
   {
@@ -395,9 +395,9 @@ class size_class_body {
     each_pool([](std::size_t, Pool& p) { p.release(); });  // so that they end without a block in use
     drop_all();
   }
-  /// Frees all blocks at once, also those in use, and keeps the chunks for the next. Precondition: no other thread uses the
-  /// pool, and no block allocated before is used again. O(chunks + large blocks in use); O(blocks) with a policy that is
-  /// notified of each or returns chunks.
+  /// Frees all blocks, even those in use, and keeps the chunks.
+  /// Precondition: no other thread uses the pool, and no earlier block is used again. O(chunks + large blocks in use);
+  /// O(blocks) with a policy that is notified of each or returns chunks.
   void reset() noexcept {
     large_.deallocate_all(chunks_);
     each_pool([](std::size_t, Pool& p) {
@@ -414,8 +414,8 @@ class size_class_body {
     ended_ = true;
     if constexpr (checks) detail::keep_stores(this);  // so that a later call finds that it has ended
   }
-  /// Returns to the store the empty chunks of every class, what a class without chunks keeps, and freed large blocks that
-  /// stayed. Returns all bytes.
+  /// Returns to the store the empty chunks of every class, what a class without chunks keeps, and freed large blocks. Returns
+  /// the bytes.
   std::size_t trim() noexcept
     requires(Locking::traits.may_return_chunks)
   {
@@ -426,8 +426,8 @@ class size_class_body {
     return own - smaller(own, chunks_.own_bytes()) + bytes + large_.trim(chunks_);
   }
 
-  /// As a pool's maintain(), for each class that has chunks, until one is left unfinished; and for the granules that classes
-  /// share if blocks are freed by address; the growth policy then counts granules. Returns the last answer but `done`.
+  /// As a pool's maintain(), for each class that has chunks, until one is left unfinished; and for granules, which the growth
+  /// policy counts if blocks are freed by address. Returns the last result that isn't `done`.
   template <class... Until>
   maintained maintain(const Until&... until) noexcept
     requires(requires(Pool& p) { p.maintain(until...); } || requires(Chunks& all) { all.maintain(until...); })

@@ -129,6 +129,7 @@ class chunk_ahead {
 
   chunk* chunk_ = nullptr;
   std::size_t taken_ = 0;  // bytes, from the start of the chunk's first page on
+  // Order: end of filling release, wait acquire; others relaxed. Filled pages are seen before the chunk is used or returned.
   atomic_word<unsigned> fillers_ = 0;
   atomic_word<bool> refused_ = false;
   atomic_word<bool> maintained_ = false;

@@ -51,8 +51,8 @@ class pool_members {
 
   // ---- blocks --------------------------------------------------------------------------------------------------------------
 #if TARN_EXCEPTIONS
-  /// Returns a block: block_size() bytes, aligned to block_alignment(), their content unspecified. With wait_for_block it waits
-  /// for one, at most for that policy's time.
+  /// Returns a block: block_size() bytes, aligned to block_alignment(), their content unspecified. Waits for one under
+  /// wait_for_block.
   /// Throws: std::bad_alloc if the pool is exhausted; it is then unchanged.
   [[nodiscard("tarn: a discarded block is leaked")]] void* allocate() {  // changes the pool: not for a const one
     if constexpr (refuses)
@@ -66,7 +66,7 @@ class pool_members {
   }
 #endif
 
-  /// Like allocate(), but returns null if the pool is exhausted. Never waits for a block, whatever the exhaustion policy.
+  /// Like allocate(), but returns null if the pool is exhausted, and never waits for a block.
   [[nodiscard("tarn: a discarded block is leaked")]] void* try_allocate() noexcept {  // not for a const pool
     if constexpr (refuses)
       if (!path::admits_caller(state_)) [[unlikely]] return nullptr;
@@ -78,8 +78,8 @@ class pool_members {
     return slow::try_allocate(state_);
   }
 
-  /// Like allocate(), but waits for at most `timeout`, a std::chrono::duration or a similar type; not at all if that isn't
-  /// positive. Returns null when the time is over. First come, first served.
+  /// Like allocate(), but waits for at most `timeout`, a std::chrono::duration or a similar type. Returns null when the time is
+  /// over. First come, first served.
   template <detail::time_span Duration>
   [[nodiscard("tarn: a discarded block is leaked")]] void* allocate_within(const Duration& timeout) noexcept
     requires(Traits::waits)
@@ -87,15 +87,15 @@ class pool_members {
     return allocate_under(waits_within{nanoseconds_of(timeout)});
   }
 
-  /// Like allocate(), which may wait, but returns null where that throws. For builds without exceptions.
+  /// Like allocate(), but returns null where that throws. For builds without exceptions.
   [[nodiscard("tarn: a discarded block is leaked")]] void* allocate_or_null() noexcept {
     if constexpr (Traits::waits) return allocate_under(waits_as_usual());
     else return try_allocate();
   }
 
-  /// Frees a block; null: does nothing. Never fails, never needs memory, never waits for a thread that is at the store.
-  /// Precondition: `block` is null, or came from this pool and was not freed since. A checking policy reports a block that
-  /// can't be freed; then nothing happens.
+  /// Frees a block; null: does nothing. Never fails, needs memory, or waits for a thread that is at the store. Precondition:
+  /// `block` is null, or came from this pool and was not freed since. A checking policy reports a block that can't be freed;
+  /// then nothing happens.
   void deallocate(void* block) noexcept {  // changes the pool: not for a const one
     if (!Traits::takes_null && block == nullptr) [[unlikely]] return;
     if constexpr (refuses)
@@ -110,8 +110,9 @@ class pool_members {
     if (answer != status::done && (!refuses || answer != status::refused)) [[unlikely]] slow::settle(state_, block, answer);
   }
 
-  /// The same, for a caller that knows the size, and maybe the alignment, that it requested. Precondition: they are at most
-  /// block_size() and block_alignment(). A checking policy reports other values, and nothing happens.
+  /// The same, with the size and alignment that the caller requested.
+  /// Precondition: they are at most block_size() and block_alignment(). A checking policy reports other values, and nothing
+  /// happens.
   void deallocate(void* block, [[maybe_unused]] std::size_t bytes, [[maybe_unused]] std::size_t alignment = 1) noexcept {
     if constexpr (refuses)
       if (block != nullptr && !path::admits_size(state_, block, bytes, alignment)) [[unlikely]] return;
@@ -119,9 +120,9 @@ class pool_members {
   }
 
 #if TARN_EXCEPTIONS
-  /// Fills `out` with blocks. Returns out.size(). With wait_for_block it waits for all of them together, and holds none while
-  /// it queues. It doesn't wait if the pool has fewer blocks.
-  /// Throws: std::bad_alloc if it can't get all of them; then none is allocated. Chunks obtained for it stay.
+  /// Fills `out` with blocks. Returns out.size(). Under wait_for_block it waits for all of them together, and holds none while
+  /// it waits; not if the pool has fewer blocks.
+  /// Throws: std::bad_alloc if it can't get all of them; then none is allocated. New chunks stay.
   std::size_t allocate_batch(span<void*> out) {
     const std::size_t got = take_batch(out, waits_as_usual());
     if (got == out.size()) return got;
@@ -130,8 +131,7 @@ class pool_members {
   }
 #endif
 
-  /// Fills `out` with blocks from its start. Returns how many: fewer than out.size() if the pool is exhausted. Never waits for
-  /// a block.
+  /// Fills `out` with blocks from its start. Returns how many: fewer than out.size() if the pool is exhausted. Never waits.
   std::size_t try_allocate_batch(span<void*> out) noexcept {
     return path::admits_caller(state_) ? slow::take_batch(state_, out) : 0;
   }
@@ -145,7 +145,7 @@ class pool_members {
     return take_batch(out, waits_within{nanoseconds_of(timeout)});
   }
 
-  /// Frees many blocks; ignores null pointers among them. `blocks` is only read. Precondition: as for deallocate(); none twice.
+  /// Frees many blocks; ignores null. Precondition: as for deallocate(); none twice.
   void deallocate_batch(span<void* const> blocks) noexcept {
     while (!blocks.empty()) {
       const auto some = blocks.first(smaller(64, blocks.size()));  // so that no lock is held for long
@@ -156,8 +156,7 @@ class pool_members {
     }
   }
 
-  /// Records where a block was allocated, for reports: a line of the program, or a std::source_location. Does nothing if the
-  /// checking policy doesn't keep that. Precondition: the block is in use.
+  /// Records where a block was allocated, for reports, if the checking policy keeps that. Precondition: the block is in use.
   void note_site([[maybe_unused]] const void* block, [[maybe_unused]] call_site where = call_site::current()) noexcept {
     if constexpr (Traits::has_sites) path::note_site(state_, block, where);
   }
@@ -175,17 +174,16 @@ class pool_members {
   /// Like reserve(), but returns whether it succeeded.
   bool try_reserve(std::size_t blocks) noexcept { return path::admits_caller(state_) && slow::reserve(state_, blocks); }
 
-  /// Does work ahead of time that allocations would do, or leave undone. Gets chunks until there are as many unused blocks as
-  /// the growth policy requires, with their pages in memory, and frees what the retention policy doesn't keep. Returns the
-  /// result; a refusal leaves the pool unchanged. Any thread that may allocate may call it. Only threads that return memory
-  /// wait for it, for one slice at most. O(work to be done).
+  /// Gets chunks until there are as many unused blocks as the growth policy requires, with their pages in memory, and frees
+  /// what the retention policy doesn't keep. Returns the result; a refusal leaves the pool unchanged. Only threads that return
+  /// memory wait for it, for one slice at most. O(work to be done).
   maintained maintain() noexcept
     requires(Traits::has_maintenance)
   {
     return path::admits_caller(state_) ? slow::maintain(state_, deadline()) : maintained::refused;
   }
-  /// The same until a time, such as a std::chrono::time_point of any clock. It returns at most one step later; a step is a
-  /// slice of 16 pages, or the calls of the store for one chunk. It does at least one step.
+  /// The same until a time, such as a std::chrono::time_point. It returns at most one step later, and does at least one: a
+  /// slice of 16 pages, or the calls of the store for one chunk.
   template <point_in_time TimePoint>
   maintained maintain(const TimePoint& until) noexcept
     requires(Traits::has_maintenance)
@@ -194,8 +192,8 @@ class pool_members {
   }
 
   /// Frees empty chunks and, if the retention policy does, idle pages. Returns how many bytes. O(log chunks) for each chunk
-  /// that is freed. page_local_reuse visits the blocks in its front; the others visit every free block, O(log chunks) each;
-  /// batch_reuse visits none if no block was allocated or freed since the last call.
+  /// that is freed. Visits the blocks in the front with page_local_reuse, otherwise every free block, O(log chunks) each; with
+  /// batch_reuse none if nothing changed since the last call.
   std::size_t trim() noexcept
     requires(Traits::may_return_chunks)
   {
@@ -216,10 +214,9 @@ class pool_members {
   using reservation = block_reservation<pool_members>;
 
 #if TARN_EXCEPTIONS
-  /// Reserves `blocks` blocks, and brings their pages into memory. That many allocations through the reservation that it
-  /// returns can't fail, whatever else happens. Needs "tarn/allocator/block_reservation.h". O(blocks).
-  /// Throws: std::bad_alloc if it can't get all of them; in that case it takes none, and the pool keeps no chunk obtained for
-  /// them.
+  /// Reserves blocks, and brings their pages into memory. That many allocations through the reservation that it returns can't
+  /// fail. Needs "tarn/allocator/block_reservation.h". O(blocks).
+  /// Throws: std::bad_alloc if it can't get all of them; then it takes none, and the pool keeps no new chunk.
   template <class Reservation = reservation>
   auto reserve_blocks(std::size_t blocks) {
     auto all = try_reserve_blocks<Reservation>(blocks);
@@ -237,7 +234,7 @@ class pool_members {
   }
 
   // ---- questions -----------------------------------------------------------------------------------------------------------
-  /// Returns whether the address is within the blocks of one of the pool's chunks: free, in use, or padding between two.
+  /// Returns whether the address is within the blocks of one of the pool's chunks, free or in use.
   bool owns(const void* address) const noexcept {
     if constexpr (Traits::samples)
       if (sampled::owns(state_, address)) return true;
@@ -245,7 +242,7 @@ class pool_members {
     return state_.chunks.find(address) != nullptr;
   }
 
-  /// Returns how many blocks the pool's chunks have, free or in use. A pool over a bounded store has them from the start.
+  /// Returns how many blocks the pool's chunks have, free or in use. Over a bounded store it has them from the start.
   std::size_t capacity() const noexcept {
     if constexpr (Traits::store::traits.bounded) return detail::most_capacity_of(state_);
     else return detail::capacity_of(state_);
@@ -259,15 +256,15 @@ class pool_members {
     return state_.statistics.read();
   }
 
-  /// Returns the pool's source, to read what its store reports. Precondition, if that depends on chunks: no chunk is added or
-  /// removed during this.
+  /// Returns the pool's source, to read what its store reports.
+  /// Precondition if that depends on chunks: no chunk is added or removed during this.
   const auto& store() const noexcept
     requires(Traits::has_source)
   {
     return state_.upstream.store();
   }
 
-  /// Returns a page_report: what the system granted of the pages that the store requested. Reads a system file: 5 ms per GiB.
+  /// Returns a page_report. Reads a system file: 5 ms per GiB.
   auto pages() const noexcept
     requires(Traits::reports_pages)
   {
@@ -276,22 +273,21 @@ class pool_members {
   }
 
   // ---- checking ------------------------------------------------------------------------------------------------------------
-  /// Checks every block, in use or free, and reports each with bytes that were overwritten by mistake. Returns how many.
-  /// O(bytes).
+  /// Checks every block, in use or free, and reports those with overwritten bytes. Returns how many. O(bytes).
   std::size_t verify() noexcept
     requires(Traits::can_verify)
   {
     return path::verify(state_);
   }
 
-  /// Lets another thread take over the pool, and the pools of its group: a checking policy that records the owner forgets it.
-  /// Precondition: what this thread did happens before what that one does.
+  /// Lets another thread take over the pool and its group: a checking policy that records the owner forgets it. Precondition:
+  /// what this thread did happens before what that one does.
   void hand_over() noexcept {
     if constexpr (Traits::checking::traits.knows_owner) state_.checking.hand_over();
   }
 
-  /// For a SIGSEGV handler: which sampled block the faulting address belongs to, and whether that was freed.
-  /// Returns false, and leaves `what` unchanged, if no such block is near. Allocates nothing, takes no lock.
+  /// For a SIGSEGV handler: describes the sampled block near the faulting address. Returns false, and leaves `what` unchanged, if
+  /// there is none. Allocates nothing, takes no lock.
   bool explain_fault(const void* address, misuse& what) const noexcept
     requires(Traits::samples)
   {

@@ -107,7 +107,7 @@ class object_iterator {
     const words its(*s_, *of.c);
     return at(its, of.w, its.live(of.w));
   }
-  /// The first word with an object, from word `w` of a chunk on. No member, so that an iterator can lie in registers.
+  /// The first word with an object, from word `w` of a chunk on. No member, so that an iterator can be in registers.
   TARN_NOINLINE static place next(State& s, chunk* c, std::size_t w) noexcept {
     for (; c != nullptr; c = s.chunks.after(c->first), w = 0) {
       const words of(s, *c);

@@ -397,10 +397,11 @@ class upstream {
     }
     return {};
   }
-  /// Regions up to this are requested with no more alignment than is cheap. Larger ones with that of a cache line, needed or
-  /// not: while glibc holds a piece that it split off to align a region, it doesn't give the system back what a pool had, only
-  /// to get it again for the next pool. One that is made, gets 10,000 blocks of 48 bytes and ends, again and again, takes 1.4
-  /// instead of 10 ns a block (Zen 5). glibc holds seven pieces of a size: smaller regions are to leave it none.
+  /// Regions up to this are requested with no more alignment than is cheap, larger ones with that of a cache line, needed or
+  /// not. While glibc holds a piece that it split off to align a region, it doesn't return a pool's memory to the system, only
+  /// to get it again for the next pool. A pool that is created, gets 10,000 blocks of 48 bytes and is destroyed, again and
+  /// again, takes 1.4 instead of 10 ns a block (Zen 5). glibc holds seven pieces of a size, and smaller regions should leave it
+  /// none.
   static constexpr std::size_t small_bytes = 64 * 1024;
   static std::size_t alignment_of(const supplied& its, const geometry_type& g) noexcept {
     if constexpr (!Traits::aligns_first) return Traits::chunk_alignment(g);
@@ -430,6 +431,7 @@ class upstream {
   TARN_NO_UNIQUE_ADDRESS blocks_of_second<has_second> second_;
   TARN_NO_UNIQUE_ADDRESS std::conditional_t<Traits::keeps_memory, metadata_memory, no_metadata_memory> own_;
   TARN_NO_UNIQUE_ADDRESS std::conditional_t<looks, broken_region, no_broken_region> broken_;
+  // Order: relaxed; own.
   TARN_NO_UNIQUE_ADDRESS std::conditional_t<notes_grower, atomic_word<thread_number>, no_grower> grower_{};
 };
 

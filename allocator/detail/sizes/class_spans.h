@@ -149,6 +149,7 @@ class class_spans {
   Heap& heap_;
   span_record* available_[table::count] = {};  // spans with a free block
   std::size_t handed_out_[table::count] = {}, units_[table::count] = {};
+  // Order: relaxed; a number.
   atomic_word<void*> suspect_ = nullptr;
 };
 

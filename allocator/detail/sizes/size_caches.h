@@ -488,8 +488,10 @@ class size_caches {
   depot depots_[count];
   joint_mutex waiting_mutex_;
   part* waiting_ = nullptr;  // of threads that are gone
+  // Order: relaxed; a hint.
   atomic_word<unsigned> with_blocks_ = 0;  // of those
   bool were_more_ = false;
+  // Order: relaxed; a hint.
   atomic_word<unsigned> threads_ = 0;  // with a part
   member at_fork_{this};
 };

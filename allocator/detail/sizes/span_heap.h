@@ -97,6 +97,7 @@ class own_pages {
   joint_mutex mutex_;
   std::byte* next_ = nullptr;
   std::size_t left_ = 0;
+  // Order: relaxed; a number.
   atomic_word<std::size_t> mapped_ = 0;
 };
 
@@ -632,6 +633,8 @@ class span_heap {
   std::size_t leaving_count_ = 0;
   thread_number cleaner_ = 0;  // the thread that has those
   own_pages<System> own_;
+  // Order: store release, load acquire. It publishes records once, under the heap's mutex. A unit's byte in `map_` is written
+  // before a block of it is allocated and after the last was freed; what passed the block on orders it.
   atomic_word<piece*> pieces_[window / piece_units] = {};
   unsigned char map_[window] = {};
 };
