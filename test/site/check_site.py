@@ -132,7 +132,8 @@ LED = {
     "object cache": "products/objects", "fragmentation": "vocabulary", "memory leak": "how-to/leaks", "double free": "misuse",
     "use after free": "misuse", "thread-local cache": "vocabulary", "real-time": "choosing", "RTOS": "firmware",
     "LD_PRELOAD": "how-to/malloc", "malloc replacement": "how-to/malloc", "huge pages": "axes/store", "out of memory": "errors",
-    "quota": "vocabulary", "interrupt": "how-to/interrupts", "coroutine": "how-to/coroutines", "std::pmr": "products/memory-resource",
+    "quota": "vocabulary", "interrupt": "how-to/interrupts", "coroutine": "how-to/coroutines",
+    "std::pmr": "products/memory-resource",
     "boost pool": "migration/boost-pool", "prometheus": "how-to/watch", "fork": "axes/locking", "handles": "products/objects",
     "unique_ptr": "object_pool", "signal handler": "how-to/interrupts", "alignment": "size",
 }
