@@ -128,11 +128,12 @@ SEARCHED |= {"plf::hive": "hive", "std::pmr::vector": "vector", "tarn::object_po
 # What people call it who don't know tarn's word, and a page that must be among the first three.
 LED = {
     "slab": "vocabulary", "arena": "products/arena", "freelist": "vocabulary", "bump allocator": "comparison",
-    "node allocator": "how-to/containers", "scratch": "vocabulary", "frame allocator": "how-to/compose",
+    "node allocator": "products/containers", "scratch": "vocabulary", "frame allocator": "how-to/compose",
     "object cache": "products/objects", "fragmentation": "vocabulary", "memory leak": "how-to/leaks", "double free": "misuse",
     "use after free": "misuse", "thread-local cache": "vocabulary", "real-time": "choosing", "RTOS": "firmware",
     "LD_PRELOAD": "how-to/malloc", "malloc replacement": "how-to/malloc", "huge pages": "axes/store", "out of memory": "errors",
-    "quota": "vocabulary", "interrupt": "how-to/interrupts", "coroutine": "how-to/coroutines", "std::pmr": "how-to/pmr",
+    "quota": "vocabulary", "interrupt": "how-to/interrupts", "coroutine": "how-to/coroutines",
+    "std::pmr": "products/memory-resource",
     "boost pool": "migration/boost-pool", "prometheus": "how-to/watch", "fork": "axes/locking", "handles": "products/objects",
     "unique_ptr": "object_pool", "signal handler": "how-to/interrupts", "alignment": "size",
 }
