@@ -481,14 +481,11 @@ class stack_calls {
     void* run[most];
     [[maybe_unused]] const auto lock = core_guard();  // to the end: if the list is empty, the rest is on the stack
     const std::size_t got = pool.list.pop_batch(pool.chunks, run, most);
-    if (got == 0) {
-      if (is_at_cap(pool)) nothing_more_.store(true, memory_order_release);
-      return pop(pool);
-    }
     for (std::size_t i = 0; i != got; ++i)
       ::new (static_cast<void*>(detail::pointer_to(link_of(number_of(pool.chunks.geometry(), run[i]))))) link(stack::none);
-    push_batch(pool, run + 1, got - 1);
-    return run[0];
+    if (got != 0) push_batch(pool, run + 1, got - 1);
+    if (pool.list.is_empty() && !pool.chunks.has_more() && is_at_cap(pool)) nothing_more_.store(true, memory_order_release);
+    return got != 0 ? run[0] : pop(pool);
   }
   template <class Pool>
   status push_slow(Pool& pool, void* block) noexcept {
@@ -520,7 +517,7 @@ class stack_calls {
     return status::done;
   }
 
-  /// Whether every possible block was allocated at least once; if so, a refusal waits for no thread.
+  /// Whether every possible block was carved, and is in use or on the stack; if so, a refusal waits for no thread.
   bool has_nothing_more() const noexcept { return nothing_more_.load(memory_order_acquire); }
 
   template <class Pool>
