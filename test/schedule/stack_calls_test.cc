@@ -99,7 +99,7 @@ class carver {
 };
 
 /// A thread's script is a word: a takes a block, or adopts a chunk where none is free; n gives the newest of its own back, o
-/// the oldest, c all of them at once; + adopts a chunk.
+/// the oldest, c all of them at once; + adopts a chunk; p prepares the pool.
 struct stack_script {
   std::array<const char*, 4> words;
   std::size_t chunks;     // at most
@@ -164,6 +164,10 @@ class stack_world {
       } else if (*word == '+') {
         const auto growing = pool_.locking.growth_guard();
         grow();
+      } else if (*word == 'p') {
+        pool_.locking.prepare(pool_);
+        if (adopted_ == script_.chunks && !pool_.locking.has_nothing_more())
+          the_scheduler.fail("a prepared pool would take the guard");
       } else if (mine.size != 0) {
         if (*word == 'c') deallocate_all(mine);
         else deallocate(mine, *word == 'n' ? mine.size - 1 : 0);
@@ -279,6 +283,7 @@ const scenario scenarios[] = {
     {"two carve all at once", 2, 4, 35'000, {{"ao", "aa"}, 1, 3, 32, 1}},
     {"three carve", 3, 3, 490'000, {{"aao", "ao", "a"}, 1, 5, 2, 1}},
     {"two carve and give back", 2, 3, 43'000, {{"aaoc", "aaca"}, 1, 4, 3, 1}},
+    {"one prepares", 2, 3, 38'000, {{"pa", "aoa"}, 1, 4, 2, 1}},
 };
 const scenario growing[] = {
     {"two make room", 2, 3, 180'000, {{"aaa", "aaa"}, 3, 2, 2, 0}},
@@ -357,6 +362,8 @@ BOOST_AUTO_TEST_CASE(mistakes_are_found) {
   expect_found<variants::last_of_batch_linked_first::types>("a batch whose first is linked to the stack", 2, carving);
   expect_found<variants::carved_without_guard::types>("carved without the guard", 2, carving);
   expect_found<variants::carried_without_guard::types>("carried to the stack without the guard", 2, {{"a", "a"}, 1, 2, 2, 1});
+  expect_found<variants::prepared_without_guard::types>("prepared without the guard", 2, {{"p", "a"}, 1, 4, 2, 1});
+  expect_found<variants::one_batch_prepared::types>("only some blocks prepared", 2, {{"p", "a"}, 1, 4, 2, 1});
   expect_found<variants::nothing_more_too_early::types>("nothing more said too early", 2, {{"aa", "aa"}, 1, 4, 2, 1});
   expect_found<variants::nothing_more_too_late::types>("nothing more said by the first refusal", 2, {{"aa", "aa"}, 1, 4, 2, 1});
   expect_found<variants::nothing_more_before_pushed::types>("nothing more said before the rest is pushed", 2,

@@ -164,7 +164,9 @@ class pool_members {
 
   // ---- chunks --------------------------------------------------------------------------------------------------------------
 #if TARN_EXCEPTIONS
-  /// Gets chunks until capacity() is at least `blocks`.
+  /// Gets chunks until capacity() is at least `blocks`, and does what the first calls would otherwise do: creates the random
+  /// numbers of hardened and checked, and numbers the blocks of lock_free, O(capacity()). So the next allocations cost no more
+  /// than later ones. Blocks aren't touched.
   /// Throws: std::bad_alloc if the store or the growth policy refuses; the pool is then unchanged, except that
   /// reclaim_and_retry may have returned empty chunks.
   void reserve(std::size_t blocks) {

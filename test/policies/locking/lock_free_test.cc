@@ -105,6 +105,27 @@ BOOST_AUTO_TEST_CASE(nor_in_a_pool_that_has_grown_to_its_cap) {
   expect_no_guards(pool);
 }
 
+/// After reserve(n), the next n allocations take no guard, though their blocks were never used.
+template <class... Policies>
+void expect_prepared(std::size_t n) {
+  tarn::pool<static_size<48>, counted, Policies...> pool;
+  BOOST_TEST(pool.try_reserve(n));
+  std::set<void*> blocks;
+  const bool all = guards_of([&] {
+    for (std::size_t i = 0; i != n; ++i) blocks.insert(pool.try_allocate());
+  }) == none;
+  BOOST_TEST(all);
+  BOOST_TEST((blocks.size() == n && !blocks.contains(nullptr)));
+  for (void* const block : blocks) pool.deallocate(block);
+}
+BOOST_AUTO_TEST_CASE(no_allocation_of_what_was_reserved_takes_a_guard) {
+  expect_prepared<static_array_store<100>>(100);
+  expect_prepared<static_array_store<1>>(1);
+  expect_prepared<no_growth<96>>(96);
+  expect_prepared<fixed_growth<16, 64>>(40);
+  expect_prepared<geometric_growth<4, 64>>(200);
+}
+
 /// The guards that a pool below its cap takes are seen.
 BOOST_AUTO_TEST_CASE(a_pool_that_may_grow_takes_both) {
   tarn::pool<static_size<48>, counted, fixed_growth<16, 64>> pool;
