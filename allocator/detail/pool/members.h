@@ -366,6 +366,27 @@ struct buffer_sizes {
   }
 };
 
+/// The bytes that a pool has from its store once that many blocks were in use at a time.
+template <class Traits>
+  requires(Traits::bytes_follow_from_peak)
+constexpr std::size_t bytes_at_peak(std::size_t peak, const typename Traits::geometry& g) noexcept {
+  using store = typename Traits::store;
+  if constexpr (Traits::holds_array) return peak <= store::blocks ? 0 : size_max;
+  std::size_t bytes = 0;
+  for (std::size_t total = 0, last = 0; total < peak; total += last) {
+    const chunk_request request = typename Traits::growth().next_chunk(last, total, g.stride());
+    auto its = upstream<Traits>::size_of_chunk(request, g);
+    if (request.wanted == 0 || its.bytes > size_limit) return size_max;
+    if constexpr (store::traits.rounds_up) {
+      its.bytes = typename store::template source<Traits>(store()).rounded_up(its.bytes, Traits::chunk_alignment(g));
+      its.blocks = Traits::layout::blocks_in(its.bytes, request.at_most, g);
+    }
+    bytes = add(bytes, its.bytes);
+    last = its.blocks;
+  }
+  return bytes;
+}
+
 /// If the size is known before there is a pool.
 /// \tparam Traits  the machinery's; their size is Size, or one that many pools share
 /// \tparam Size    the pool's size policy
@@ -404,6 +425,21 @@ class pool_body : public pool_members<Traits> {
   {
     return buffer_sizes<Traits>::blocks_in(bytes, typename Traits::geometry(), alignment);
   }
+  /// Returns the bytes that a pool gets from its store until `blocks` blocks are in use at a time, and then holds. 0: they are
+  /// in the pool object; size_max: the pool never has that many. Exact, also after any frees and reserve(blocks). Not if the
+  /// pool was trimmed, or the store refused or gave more (what page_store adds is included). O(chunks).
+  static constexpr std::size_t bytes_for_peak(std::size_t blocks) noexcept
+    requires(Traits::bytes_follow_from_peak)
+  {
+    return bytes_at_peak<Traits>(blocks, peak_geometry());
+  }
+
+ private:
+  static constexpr auto peak_geometry() noexcept {
+    using geometry = typename Traits::geometry;
+    if constexpr (shares_code) return geometry(typename Traits::size(Size::bytes(), Size::alignment()));
+    else return geometry();
+  }
 };
 
 /// The same if the size is given to the pool at run time.
@@ -426,6 +462,11 @@ class pool_body<Traits, Size> : public pool_members<Traits> {
     requires(Traits::takes_a_buffer)
   {
     return buffer_sizes<Traits>::blocks_in(bytes, typename Traits::geometry(of), alignment);
+  }
+  static constexpr std::size_t bytes_for_peak(std::size_t blocks, const Size& of) noexcept
+    requires(Traits::bytes_follow_from_peak)
+  {
+    return bytes_at_peak<Traits>(blocks, typename Traits::geometry(of));
   }
   // Declared without the size as well, so that the error says why.
   static std::size_t bytes_for(std::size_t blocks, std::size_t alignment = 1) noexcept
