@@ -425,8 +425,8 @@ class pool_body : public pool_members<Traits> {
   {
     return buffer_sizes<Traits>::blocks_in(bytes, typename Traits::geometry(), alignment);
   }
-  /// Returns the bytes that a pool gets from its store until `blocks` blocks are in use at a time, and then holds. 0: they are
-  /// in the pool object; size_max: the pool never has that many. Exact, also after any frees and reserve(blocks). Not if the
+  /// Returns the bytes that a pool gets from its store until `blocks` blocks are in use at a time. The pool then holds them,
+  /// whatever is freed. If the blocks are in the pool object, returns 0; if it never has that many, size_max. Exact, unless the
   /// pool was trimmed, or the store refused or gave more (what page_store adds is included). O(chunks).
   static constexpr std::size_t bytes_for_peak(std::size_t blocks) noexcept
     requires(Traits::bytes_follow_from_peak)
