@@ -72,6 +72,7 @@ struct judged : std::conditional_t<is_rejected<Pool>, rejection_of<Pool>, std::t
 ///   owns, block_size, block_alignment, capacity, statistics, store, pages                       questions
 ///   verify, note_site, hand_over, explain_fault                                                 checking policies
 ///   bytes_for, blocks_in                                                                        buffers, static
+///   bytes_for_peak                                                                              memory, static
 ///
 /// Its destructor returns every chunk, including blocks still in use.
 template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion, class Checking,

@@ -328,6 +328,7 @@ concept locking_members =
 ///   supply(pool, memory)          that many bytes from the pool's store, valid until drop_all(); null: the store refused
 ///   expect(n)                     n blocks were reserved: shortage() then returns what the calling thread will need for
 ///                                 them
+///   prepare(pool)                 optional: blocks were reserved. Does what the next allocations would do for their first time
 ///   waiting(pool)                 if the pool is in the registry, and threads keep blocks or the free list is its own: free
 ///                                 blocks that aren't in the list. Called under the core guard; other threads use the pool
 ///   starves()                     whether a slow operation left the machinery with a shortage

@@ -33,6 +33,7 @@
 //
 //   pop          the number on top, and the block of that number
 //    pop_slow      carves some blocks of the list under the core guard; all but one go onto the stack
+//   prepare      carves all of them
 //   push         the number of the block, onto the stack
 //   shortage     as the pool grows, under the growth guard: memory for larger tables of numbers; then supply(), and adopt()
 
@@ -487,18 +488,23 @@ class stack_calls {
   TARN_NOINLINE void* pop_slow(Pool& pool) noexcept {
     if (void* const block = pop(pool)) return block;
     if (has_nothing_more()) return pop(pool);  // what was carved last is on the stack
-    constexpr std::size_t most = 32;
     void* run[most];
     [[maybe_unused]] const auto lock = core_guard();  // to the end: if the list is empty, the rest is on the stack
-    const std::size_t got = pool.list.pop_batch(pool.chunks, run, most);
-    if (got == 0) {
-      if (is_at_cap(pool)) nothing_more_.store(true, memory_order_release);
-      return pop(pool);
+    const std::size_t got = carve(pool, run);
+    if (got != 0) push_batch(pool, run + 1, got - 1);
+    note_if_last(pool);
+    return got != 0 ? run[0] : pop(pool);
+  }
+  /// All unused blocks go onto the stack, so that the next allocations take no guard. Others wait for 32 of them at most.
+  template <class Pool>
+  void prepare(Pool& pool) noexcept {
+    void* run[most];
+    for (std::size_t got = most; got != 0;) {
+      [[maybe_unused]] const auto lock = core_guard();
+      got = carve(pool, run);
+      push_batch(pool, run, got);
+      note_if_last(pool);
     }
-    for (std::size_t i = 0; i != got; ++i)
-      ::new (static_cast<void*>(detail::pointer_to(link_of(number_of(pool.chunks.geometry(), run[i]))))) link(stack::none);
-    push_batch(pool, run + 1, got - 1);
-    return run[0];
   }
   template <class Pool>
   status push_slow(Pool& pool, void* block) noexcept {
@@ -530,7 +536,7 @@ class stack_calls {
     return status::done;
   }
 
-  /// Whether every possible block was allocated at least once; if so, a refusal waits for no thread.
+  /// Whether every possible block was carved, and is in use or on the stack; if so, a refusal waits for no thread.
   bool has_nothing_more() const noexcept { return nothing_more_.load(memory_order_acquire); }
 
   template <class Pool>
@@ -570,13 +576,30 @@ class stack_calls {
   }
 
  private:
-  /// Called under the core guard. Unknown in a pool without a growth policy, as in tests.
+  static constexpr std::size_t most = 32;  // blocks that are carved at once
+
+  // ---- called under the core guard -----------------------------------------------------------------------------------
+
+  template <class Pool>
+  std::size_t carve(Pool& pool, void** out) noexcept {
+    const std::size_t got = pool.list.pop_batch(pool.chunks, out, most);
+    for (std::size_t i = 0; i != got; ++i)
+      ::new (static_cast<void*>(detail::pointer_to(link_of(number_of(pool.chunks.geometry(), out[i]))))) link(stack::none);
+    return got;
+  }
+  /// Called when what was carved is on the stack.
+  template <class Pool>
+  void note_if_last(Pool& pool) noexcept {
+    if (pool.list.is_empty() && !pool.chunks.has_more() && is_at_cap(pool)) nothing_more_.store(true, memory_order_release);
+  }
+  /// Unknown in a pool without a growth policy, as in tests.
   template <class Pool>
   static bool is_at_cap(const Pool& pool) noexcept {
     if constexpr (requires { Traits::may_grow_past_cap; })
       return !Traits::may_grow_past_cap && pool.chunks.next(0, 0).wanted == 0;
     else return false;
   }
+
   static number slot_in(const chunk& c, const geometry& g, const void* block) noexcept {
     return static_cast<number>(g.slot_at(address_of(block) - address_of(c.first) - g.offset()));
   }

@@ -75,6 +75,17 @@ class carver {
     the_scheduler.fail("a block came back to the list");
     return detail::status::done;
   }
+  static constexpr bool is_empty() noexcept { return true; }
+  bool has_more() const noexcept {
+    check();
+    return !is_carved();
+  }
+  /// Whether every block of every chunk was carved.
+  bool is_carved() const noexcept {
+    const chunk* c = first_;
+    while (c != nullptr && c->carved == c->blocks) c = c->next;
+    return c == nullptr;
+  }
 
  private:
   void check() const noexcept {
@@ -88,7 +99,7 @@ class carver {
 };
 
 /// A thread's script is a word: a takes a block, or adopts a chunk where none is free; n gives the newest of its own back, o
-/// the oldest, c all of them at once; + adopts a chunk.
+/// the oldest, c all of them at once; + adopts a chunk; p prepares the pool.
 struct stack_script {
   std::array<const char*, 4> words;
   std::size_t chunks;     // at most
@@ -119,6 +130,8 @@ class stack_world {
 
   void run(unsigned thread) noexcept { follow(script_.words[thread]); }
   void finish() noexcept {
+    if (adopted_ == script_.chunks && carver_.is_carved() && !pool_.locking.has_nothing_more())
+      the_scheduler.fail("the first refusal would take the guard");
     the_scheduler.pretend(scheduler::most - 1);
     for (std::size_t i = 0; i <= most; ++i) {
       void* const block = pool_.locking.pop_slow(pool_);
@@ -151,6 +164,10 @@ class stack_world {
       } else if (*word == '+') {
         const auto growing = pool_.locking.growth_guard();
         grow();
+      } else if (*word == 'p') {
+        pool_.locking.prepare(pool_);
+        if (adopted_ == script_.chunks && !pool_.locking.has_nothing_more())
+          the_scheduler.fail("a prepared pool would take the guard");
       } else if (mine.size != 0) {
         if (*word == 'c') deallocate_all(mine);
         else deallocate(mine, *word == 'n' ? mine.size - 1 : 0);
@@ -160,10 +177,14 @@ class stack_world {
   void* allocate() noexcept {
     if (void* const block = pool_.locking.pop(pool_)) return block;
     if (void* const block = pool_.locking.pop_slow(pool_)) return block;
-    const auto growing = pool_.locking.growth_guard();
-    do {
-      if (void* const block = pool_.locking.pop_slow(pool_)) return block;
-    } while (grow());
+    if (!pool_.locking.has_nothing_more()) {
+      const auto growing = pool_.locking.growth_guard();
+      do {
+        if (void* const block = pool_.locking.pop_slow(pool_)) return block;
+      } while (grow());
+    } else if (void* const block = pool_.locking.pop_slow(pool_)) {
+      return block;
+    }
     if (takes_ <= script_.chunks * script_.blocks) the_scheduler.fail("a block is refused, though there are enough");
     return nullptr;
   }
@@ -262,6 +283,7 @@ const scenario scenarios[] = {
     {"two carve all at once", 2, 4, 35'000, {{"ao", "aa"}, 1, 3, 32, 1}},
     {"three carve", 3, 3, 490'000, {{"aao", "ao", "a"}, 1, 5, 2, 1}},
     {"two carve and give back", 2, 3, 43'000, {{"aaoc", "aaca"}, 1, 4, 3, 1}},
+    {"one prepares", 2, 3, 38'000, {{"pa", "aoa"}, 1, 4, 2, 1}},
 };
 const scenario growing[] = {
     {"two make room", 2, 3, 180'000, {{"aaa", "aaa"}, 3, 2, 2, 0}},
@@ -340,7 +362,12 @@ BOOST_AUTO_TEST_CASE(mistakes_are_found) {
   expect_found<variants::last_of_batch_linked_first::types>("a batch whose first is linked to the stack", 2, carving);
   expect_found<variants::carved_without_guard::types>("carved without the guard", 2, carving);
   expect_found<variants::carried_without_guard::types>("carried to the stack without the guard", 2, {{"a", "a"}, 1, 2, 2, 1});
+  expect_found<variants::prepared_without_guard::types>("prepared without the guard", 2, {{"p", "a"}, 1, 4, 2, 1});
+  expect_found<variants::one_batch_prepared::types>("only some blocks prepared", 2, {{"p", "a"}, 1, 4, 2, 1});
   expect_found<variants::nothing_more_too_early::types>("nothing more said too early", 2, {{"aa", "aa"}, 1, 4, 2, 1});
+  expect_found<variants::nothing_more_too_late::types>("nothing more said by the first refusal", 2, {{"aa", "aa"}, 1, 4, 2, 1});
+  expect_found<variants::nothing_more_before_pushed::types>("nothing more said before the rest is pushed", 2,
+                                                            {{"a", "aa"}, 1, 3, 3, 1});
   expect_found<variants::chain_published_before_linked::types>("a chain on the stack before it is linked", 2, carving);
   expect_found<variants::first_pushed_too::types>("the block returned is on the stack too", 2, carving);
   expect_found<variants::table_published_before_filled::types>("a table seen before it is filled", 2, table_grows);

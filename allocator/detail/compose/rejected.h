@@ -81,6 +81,10 @@ class rejected {
     return 1;
   }
   template <class... Anything>
+  static constexpr std::size_t bytes_for_peak(const Anything&...) noexcept {
+    return 1;
+  }
+  template <class... Anything>
   static constexpr std::size_t blocks_in(const Anything&...) noexcept {
     return 1;
   }

@@ -87,6 +87,8 @@ class many_chunks : public suspicions<Traits>, public walks_of<Traits> {
 
   // ---- carving -----------------------------------------------------------------------------------------------------------
 
+  /// Whether carve() has blocks, or will have those of bits that are hidden now.
+  bool has_more() const noexcept { return untouched_.first() != nullptr || bits_.blocks != 0; }
   /// How many blocks a front of `n` places should get. A new pool begins with a quarter, because many pools need no more.
   std::size_t grain(std::size_t n) noexcept {
     const chunk* const c = untouched_.first();

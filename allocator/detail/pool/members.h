@@ -163,7 +163,9 @@ class pool_members {
 
   // ---- chunks --------------------------------------------------------------------------------------------------------------
 #if TARN_EXCEPTIONS
-  /// Gets chunks until capacity() is at least `blocks`.
+  /// Gets chunks until capacity() is at least `blocks`, and does what the first calls would otherwise do: creates the random
+  /// numbers of hardened and checked, and numbers the blocks of lock_free, O(capacity()). So the next allocations cost no more
+  /// than later ones. Blocks aren't touched.
   /// Throws: std::bad_alloc if the store or the growth policy refuses; the pool is then unchanged, except that
   /// reclaim_and_retry may have returned empty chunks.
   void reserve(std::size_t blocks) {
@@ -360,6 +362,27 @@ struct buffer_sizes {
   }
 };
 
+/// The bytes that a pool has from its store once that many blocks were in use at a time.
+template <class Traits>
+  requires(Traits::bytes_follow_from_peak)
+constexpr std::size_t bytes_at_peak(std::size_t peak, const typename Traits::geometry& g) noexcept {
+  using store = typename Traits::store;
+  if constexpr (Traits::holds_array) return peak <= store::blocks ? 0 : size_max;
+  std::size_t bytes = 0;
+  for (std::size_t total = 0, last = 0; total < peak; total += last) {
+    const chunk_request request = typename Traits::growth().next_chunk(last, total, g.stride());
+    auto its = upstream<Traits>::size_of_chunk(request, g);
+    if (request.wanted == 0 || its.bytes > size_limit) return size_max;
+    if constexpr (store::traits.rounds_up) {
+      its.bytes = typename store::template source<Traits>(store()).rounded_up(its.bytes, Traits::chunk_alignment(g));
+      its.blocks = Traits::layout::blocks_in(its.bytes, request.at_most, g);
+    }
+    bytes = add(bytes, its.bytes);
+    last = its.blocks;
+  }
+  return bytes;
+}
+
 /// If the size is known before there is a pool.
 /// \tparam Traits  the machinery's; their size is Size, or one that many pools share
 /// \tparam Size    the pool's size policy
@@ -398,6 +421,21 @@ class pool_body : public pool_members<Traits> {
   {
     return buffer_sizes<Traits>::blocks_in(bytes, typename Traits::geometry(), alignment);
   }
+  /// Returns the bytes that a pool gets from its store until `blocks` blocks are in use at a time. The pool then holds them,
+  /// whatever is freed. If the blocks are in the pool object, returns 0; if it never has that many, size_max. Exact, unless the
+  /// pool was trimmed, or the store refused or gave more (what page_store adds is included). O(chunks).
+  static constexpr std::size_t bytes_for_peak(std::size_t blocks) noexcept
+    requires(Traits::bytes_follow_from_peak)
+  {
+    return bytes_at_peak<Traits>(blocks, peak_geometry());
+  }
+
+ private:
+  static constexpr auto peak_geometry() noexcept {
+    using geometry = typename Traits::geometry;
+    if constexpr (shares_code) return geometry(typename Traits::size(Size::bytes(), Size::alignment()));
+    else return geometry();
+  }
 };
 
 /// The same if the size is given to the pool at run time.
@@ -420,6 +458,11 @@ class pool_body<Traits, Size> : public pool_members<Traits> {
     requires(Traits::takes_a_buffer)
   {
     return buffer_sizes<Traits>::blocks_in(bytes, typename Traits::geometry(of), alignment);
+  }
+  static constexpr std::size_t bytes_for_peak(std::size_t blocks, const Size& of) noexcept
+    requires(Traits::bytes_follow_from_peak)
+  {
+    return bytes_at_peak<Traits>(blocks, typename Traits::geometry(of));
   }
   // Declared without the size as well, so that the error says why.
   static std::size_t bytes_for(std::size_t blocks, std::size_t alignment = 1) noexcept

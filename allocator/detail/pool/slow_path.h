@@ -28,6 +28,7 @@
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/memory_tools.h"
+#include "tarn/policies/platform/secret.h"
 
 namespace tarn::detail {
 
@@ -200,14 +201,20 @@ struct slow_path {
     do {
       its.was_at_store = its.was_at_store || !detail::is_at_cap(s);
       if constexpr (traits::in_place) {
-        if (blocks <= s.chunks.capacity()) return true;
+        if (blocks <= s.chunks.capacity()) return prepare(s), true;
       } else {
         detail::enlist(s);
         done = detail::grow_to(s, blocks, one);
       }
     } while (!done && !traits::hears_frees && retry(s, one));  // such a policy waits for a free, which adds no chunk
+    if (done) prepare(s);
     end(s, its);
     return done;
+  }
+  /// What the first calls would do, though the blocks are there.
+  static void prepare([[maybe_unused]] State& s) noexcept {
+    if constexpr (traits::hides_links) static_cast<void>(secret());
+    if constexpr (requires { s.locking.prepare(s); }) s.locking.prepare(s);
   }
 
   /// The first argument is what deallocate() already has in the first register: the pool object, or the block of a static pool.

@@ -212,6 +212,10 @@ class upstream {
   supplied fetch(chunk_request request, const geometry_type& g) noexcept {
     return fetch_from<Traits::store_is_bounded, typename Traits::store>(source_, request, g);
   }
+  /// The bytes that fetch() requests first, and how many blocks it then carves from them.
+  static constexpr auto size_of_chunk(const chunk_request& request, const geometry_type& g) noexcept {
+    return size_of_chunk<typename Traits::store>(request, g);
+  }
   /// From the second store, whose chunks grow independently: what its growth policy wants next, or another request.
   supplied fetch_second(const geometry_type& g) noexcept
     requires(has_second)
@@ -360,7 +364,7 @@ class upstream {
   /// What is requested for a chunk: the store's best size, if growth doesn't fix the number of blocks and they fill that size
   /// up to an eighth.
   template <class Store>
-  static sized size_of_chunk(const chunk_request& request, const geometry_type& g) noexcept {
+  static constexpr sized size_of_chunk(const chunk_request& request, const geometry_type& g) noexcept {
     const std::size_t bytes = layout::bytes(request.wanted, g);
     if constexpr (Store::traits.has_best_size) {
       if (request.at_most > request.wanted && bytes <= size_limit) {

@@ -7,6 +7,7 @@
 
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/static_pool.h"
+#include "tarn/policies/platform/secret.h"
 #include "tarn/test/policies/checking/recording.h"
 #include "tarn/test/support/test.h"
 
@@ -156,6 +157,22 @@ BOOST_AUTO_TEST_CASE(a_pool_of_many_chunks_and_a_checked_one_name_a_handler_too)
   usual.deallocate(foreign);
   BOOST_TEST(told.size() == 1u);
   BOOST_TEST(own.empty());
+}
+
+/// The first call that needs the process's secret creates it: the same each time.
+template <class Pool>
+void expect_drawn_by_reserve() {
+  detail::secret_of_process.store(0, detail::memory_order_relaxed);
+  Pool p;
+  BOOST_TEST(detail::secret_of_process.load(detail::memory_order_relaxed) == 0u);
+  BOOST_TEST(p.try_reserve(32));
+  BOOST_TEST(detail::secret_of_process.load(detail::memory_order_relaxed) != 0u);
+}
+BOOST_AUTO_TEST_CASE(reserve_draws_the_secret_before_the_first_call) {
+  expect_drawn_by_reserve<array_pool>();
+  expect_drawn_by_reserve<pool<block, array, hardened_with<generations>>>();
+  expect_drawn_by_reserve<pool<block, array, checked>>();
+  expect_drawn_by_reserve<pool<block, hardened>>();
 }
 
 }  // namespace
