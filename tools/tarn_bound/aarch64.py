@@ -32,7 +32,8 @@ class Decoder:
         one = Instruction(raw.address, raw.size, f"{raw.mnemonic} {raw.op_str}".strip())
         m = raw.mnemonic
         used, written = raw.regs_access()
-        one.uses = frozenset(part for register in used for part in _PAIRS.get(raw.reg_name(register), (raw.reg_name(register),)))
+        names = [raw.reg_name(register) for register in used]
+        one.uses = frozenset(part for name in names for part in _PAIRS.get(name, (name,)))
         one.sets = self._sets(raw, m, [raw.reg_name(register) for register in written])
         self._count(raw, m, one)
         self._go(raw, m, one)

@@ -7,7 +7,7 @@ from tarn_bound import knowledge
 from tarn_bound.graph import Graph
 from tarn_bound.instruction import NOT_ZERO, UNKNOWN
 from tarn_bound.live import Live
-from tarn_bound.longest import ZERO, Call, Longest, Way, keep
+from tarn_bound.longest import ZERO, Call, Longest, Way, keep, plus
 from tarn_bound.loops import Loops
 
 
@@ -18,6 +18,7 @@ class Summary:
     ends: dict = field(default_factory=dict)  # {what is known of the result: Way}
     faults: dict = field(default_factory=dict)  # {why there is no bound: None}: ordered, each once
     stack: int = 0  # bytes
+    needs: set = field(default_factory=set)  # names of rounds that its loops share, and that the caller must grant
 
     @property
     def worst(self):
@@ -46,10 +47,13 @@ class Faults:
 
 
 class Analysis:
-    def __init__(self, image, decoder, facts):
-        self.image, self.decoder, self.facts = image, decoder, facts
+    """\\param prices: {name: [(cost of a round, how many of the shared rounds it takes)]}, of an analysis before this one"""
+
+    def __init__(self, image, decoder, facts, prices):
+        self.image, self.decoder, self.facts, self.prices = image, decoder, facts, prices
         self.graphs, self.summaries, self.active, self.loops = {}, {}, [], {}
         self.without_cycles = {}  # instructions whose cycles nobody gives
+        self.found_prices = {}
 
     def function(self, at, state=knowledge.NOTHING):
         """The Summary of the function at an address."""
@@ -79,9 +83,15 @@ class Analysis:
         graph, live, useful = self.graphs[at]
         result = Summary()
         faults = Faults(self.image, name, result.faults)
-        below = {}  # {address of a call: bytes of stack of the callee}
+        below = {}  # {address of a call: Summary of the callee}
+        spent = {}  # {name of shared rounds: nodes of the loops that share them}
+
+        def shared(what, share, cost, nodes):
+            spent.setdefault(what, set()).update(nodes)
+            self.found_prices.setdefault(what, set()).add((cost, share))
+
         longest = Longest(graph, Loops(self.image, self.facts, graph, name), live,
-                          lambda address, known: self._step(graph, useful, address, known, faults, below), faults)
+                          lambda address, known: self._step(graph, useful, address, known, faults, below), shared, faults)
         if at in useful:
             ends = longest.walk(useful, at, state).ends
             for known, way in ends.items():
@@ -89,13 +99,37 @@ class Analysis:
         for header, (n, nodes) in longest.rounds.items():
             self.loops[at, header] = n, nodes
         result.stack = self._stack(graph, useful, below, faults)
+        for address, callees in below.items():
+            for what in set().union(*(callee.needs for callee in callees)):
+                spent.setdefault(what, set()).add(address)
+        result.needs = {what for what, nodes in spent.items() if self._reach(graph, useful, what) & nodes}
         return result
+
+    def _reach(self, graph, useful, name):
+        """The nodes that are reached before rounds of that name are granted."""
+        found, todo = set(), [graph.entry]
+        while todo:
+            at = todo.pop()
+            if at in useful and at not in found and name not in self.image.grants.get(at, {}):
+                found.add(at)
+                todo += graph.following(at)
+        return found
+
+    def _granted(self, at):
+        """What the rounds cost that are granted here: as if the dearest loop took them all."""
+        cost = ZERO
+        for name, rounds in self.image.grants.get(at, {}).items():
+            most = ZERO
+            for price, share in self.prices.get(name, ()):
+                most = tuple(max(x, -(-rounds * y // share)) for x, y in zip(most, price))
+            cost = plus(cost, most)
+        return cost
 
     def _useful(self, graph):
         """The nodes on ways to a return, without places that aren't reached."""
         dead = {at for at, one in graph.nodes.items()
                 if one.stops or self.image.unreached.get(at, set()) & self.facts.assumed or
-                any(target is not None and self.facts.is_never(self.image.name_of(target)) for target in self._targets(graph, at))}
+                any(self.facts.is_never(self.image.name_of(target)) for target in self._targets(graph, at))}
         forward, todo = set(), [graph.entry]
         while todo:
             at = todo.pop()
@@ -117,7 +151,8 @@ class Analysis:
 
     @staticmethod
     def _targets(graph, at):
-        return graph.nodes[at].call, graph.tails[at].to if at in graph.tails else None
+        called, tail = graph.nodes[at].call, graph.tails.get(at)
+        return ([called] if called is not None else []) + ([tail.to] if tail is not None else [])
 
     @staticmethod
     def _is_end(graph, at):
@@ -132,18 +167,22 @@ class Analysis:
         if one.cycles is None:
             self.without_cycles[one.text.split(" ")[0]] = None
         cost = (1, one.reads, one.writes, one.cycles or 0)
+        if at in self.image.grants:
+            cost = plus(cost, self._granted(at))
         after = knowledge.after(state, one.sets)
         found = []
         if one.call is not None:
             for known, way, total in self._called(one.call, after, cost, faults, below, at):
-                found += [(edge, known, total, Call(self.image.name_of(one.call), way)) for edge in one.edges if edge.to in useful]
+                what = Call(self.image.name_of(one.call), way)
+                found += [(edge, known, total, what) for edge in one.edges if edge.to in useful]
         else:
             found = [(edge, after, cost, at) for edge in one.edges if edge.to in useful]
         if at in graph.tails:
             edge = graph.tails[at]
             before = knowledge.tested(after, edge.tested, edge.is_zero) if edge.tested else after
             if before is not None:
-                for known, way, total in self._called(edge.to, before, (*cost[:3], cost[3] + edge.more_cycles), faults, below, at):
+                cost = (*cost[:3], cost[3] + edge.more_cycles)
+                for known, way, total in self._called(edge.to, before, cost, faults, below, at):
                     found.append((None, known, total, Call(self.image.name_of(edge.to), way)))
         if one.returns or (one.fault and not one.edges and at not in graph.tails):
             found.append((None, after, cost, at))
@@ -155,9 +194,9 @@ class Analysis:
         for why in callee.faults:
             faults.add(why if " in " in why or "itself" in why else f"{why}, at {self.image.place(at)} in "
                        f"{elf.short_name(faults.name)}")
-        below[at] = max(below.get(at, 0), callee.stack)
+        below.setdefault(at, []).append(callee)
         kept = knowledge.after(state, tuple((name, UNKNOWN) for name in self.decoder.lost))
-        return [(knowledge.after(kept, self._results(known)), way, tuple(a + b for a, b in zip(cost, way.cost)))
+        return [(knowledge.after(kept, self._results(known)), way, plus(cost, way.cost))
                 for known, way in callee.ends.items()]
 
     @staticmethod
@@ -175,7 +214,7 @@ class Analysis:
                 faults.at(f"a stack frame of a size that isn't known, {one.text}", at)
                 return 0
             here = depth[at] + one.stack
-            deepest = max(deepest, here + below.get(at, 0))
+            deepest = max(deepest, here + max((callee.stack for callee in below.get(at, ())), default=0))
             for to in graph.following(at):
                 if to in useful and here > depth.get(to, -1):
                     depth[to] = here

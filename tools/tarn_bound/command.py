@@ -8,18 +8,20 @@ import sys
 from tarn_bound import report
 from tarn_bound.instruction import NoInput
 
-PACKAGES = "capstone and pyelftools"
 USAGE = """The worst case of a function and of all that it calls, read from a linked program's machine code.
 
-Prints instructions, reads, writes, bytes of stack and, for Cortex-M4 and M0+, cycles; or why there is no bound. Needs capstone and
-pyelftools (pip install capstone pyelftools). Exits with 0 if each function has a bound, 1 if one has none, 2 if the input is none.
+Prints instructions, reads, writes, bytes of stack and, for Cortex-M4 and M0+, cycles; or why there is no bound. Needs capstone
+and pyelftools (pip install capstone pyelftools). Exits with 0 if each function has a bound, 1 if one has none, 2 if the input
+can't be read.
 """
 
 
 def arguments(given):
-    parser = argparse.ArgumentParser(prog="tarn-bound", description=USAGE, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(prog="tarn-bound", description=USAGE,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", metavar="PROGRAM", help="a linked ELF file: x86-64, ARM Thumb, AArch64 or RISC-V 32")
-    parser.add_argument("functions", nargs="+", metavar="FUNCTION", help="a symbol, or a regular expression that matches whole ones")
+    parser.add_argument("functions", nargs="+", metavar="FUNCTION",
+                        help="a symbol, or a regular expression that matches whole ones")
     parser.add_argument("--cpu", default="", metavar="NAME", help="cortex-m4 or cortex-m0plus: count cycles, too")
     parser.add_argument("--assume", action="append", default=[], metavar="NAME",
                         help="what TARN_NOT_IF(NAME) marks isn't reached; may be repeated")
@@ -32,7 +34,7 @@ def arguments(given):
 
 def symbols_of(image, wanted):
     try:
-        found = sorted(name for name in image.symbols if name == wanted or re.fullmatch(wanted, name))
+        found = sorted(name for name in image.symbols if name == wanted or ".cold" not in name and re.fullmatch(wanted, name))
     except re.error as error:
         raise NoInput(f"{wanted}: {error}") from None
     if not found:

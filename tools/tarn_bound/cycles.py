@@ -46,6 +46,8 @@ def m4(m, raw, registers, into_pc):
         return 4, 0
     if m in ("tbb", "tbh"):
         return 2, refill
+    if m == "pld":
+        return 2, 0  # as a load
     if m in ("b", "bl", "bx", "blx", "cbz", "cbnz"):
         return 1, refill
     return (1 if m in PLAIN else None), 0

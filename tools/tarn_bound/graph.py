@@ -5,8 +5,8 @@ import re
 from tarn_bound.instruction import Instruction
 
 # They don't come back, so no path that counts goes through them.
-ENDS = re.compile(r"abort|exit|_exit|_Exit|__stack_chk_fail|__assert_fail|__assert_func|__cxa_(?!guard)\w+|_Unwind_Resume|"
-                  r"_ZSt\d+__throw\w*|_ZSt9terminatev|__terminate|__cxa_throw")
+ENDS = re.compile(r"abort|exit|_exit|_Exit|__stack_chk_fail|__assert_fail|__assert_func|__cxa_(throw|rethrow|pure_virtual)|"
+                  r"_Unwind_Resume|_ZSt\d+__throw\w*|_ZSt9terminatev")
 # A part of a function that compilers place elsewhere.
 APART = re.compile(r"\.cold\b|\.part_of\b")
 

@@ -14,7 +14,7 @@ from elftools.elf.sections import SymbolTableSection
 from tarn_bound.instruction import NoInput
 
 ALLOCATED, EXECUTABLE = 2, 4
-AT_MOST, NOT_IF = 0, 1  # kinds of marks; policies/platform/config.h writes them
+AT_MOST, NOT_IF, ROUNDS, ROUND = range(4)  # kinds of marks, which policies/platform/config.h writes
 
 
 class Image:
@@ -48,6 +48,8 @@ class Image:
         self.outside = self._stubs(elf)  # {address of a stub: the function that it calls, of a shared library}
         self.marks = {}  # {address: {(line, bound)}}
         self.unreached = collections.defaultdict(set)  # {address: assumptions under which it isn't reached}
+        self.grants = collections.defaultdict(dict)  # {address: {name: rounds that its loops have from here on, all together}}
+        self.shares = collections.defaultdict(dict)  # {address: {name: how many of them a pass takes}}
         if section := elf.get_section_by_name(".tarn_marks"):
             self._read_marks(section.data())
 
@@ -55,25 +57,35 @@ class Image:
         return value & ~1 if self.is_thumb else value
 
     def _read_marks(self, data):
-        """Records: address, kind; then the bound and the line, or the assumption's name, which a zero ends."""
-        letter = "I" if self.bits == 32 else "Q"
-        pair = struct.Struct("<2" + letter)
+        """Records: address and kind; then the bound and the line, or a number, where the kind has one, and a name. The address
+        is 0 where the linker has dropped the code."""
+        word = struct.Struct("<I" if self.bits == 32 else "<Q")
         at = 0
-        while at + pair.size <= len(data):
-            address, kind = pair.unpack_from(data, at)
-            at += pair.size
-            if kind == AT_MOST and at + pair.size <= len(data):
-                bound, line = pair.unpack_from(data, at)
-                at += pair.size
-                if address:
-                    self.marks.setdefault(self.address(address), set()).add((line, bound))
+
+        def number():
+            nonlocal at
+            at += word.size
+            return word.unpack_from(data, at - word.size)[0]
+
+        def name():
+            nonlocal at
+            start, at = at, data.index(b"\0", at) + 1
+            return data[start:at - 1].decode()
+
+        while at < len(data):
+            address, kind = self.address(number()), number()
+            if kind == AT_MOST:
+                self.marks.setdefault(address, set()).add((number(), number()))
             elif kind == NOT_IF:
-                end = data.find(b"\0", at)
-                if address:
-                    self.unreached[self.address(address)].add(data[at:end].decode())
-                at = end + 1
+                self.unreached[address].add(name())
+            elif kind in (ROUNDS, ROUND):
+                of = self.grants if kind == ROUNDS else self.shares
+                count = number()
+                of[address][name()] = count
             else:
                 raise NoInput(f"{self.path}: .tarn_marks has a record of a kind that isn't known, {kind}")
+        for of in (self.marks, self.unreached, self.grants, self.shares):
+            of.pop(0, None)
 
     def _stubs(self, elf):
         places = {}
@@ -152,7 +164,7 @@ def short_name(name):
 
 def _said(command, given):
     try:
-        return subprocess.run(command, input=given, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace",
-                              check=False).stdout
+        return subprocess.run(command, input=given, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                              errors="replace", check=False).stdout
     except OSError:
         return ""

@@ -1,4 +1,4 @@
-"""What the analysis needs to know of an instruction, whatever the processor. The decoders make them: x86, thumb, aarch64, riscv."""
+"""What the analysis knows of an instruction. The decoders, one for each processor, make them."""
 
 from dataclasses import dataclass, field
 

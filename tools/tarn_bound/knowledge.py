@@ -1,8 +1,8 @@
-"""What is known of registers at a place of a path: which hold zero, which don't, which hold the same. A path that takes a pointer
-for null in one test and not in the next doesn't exist, and isn't counted.
+"""What is known of registers at a place of a path: which hold zero, which don't, which hold the same. A path that takes a
+pointer for null in one test and not in the next doesn't exist, and isn't counted.
 
-A state is a sorted tuple of (register, value). A value is a number; or ("same", group, isn't zero). Nothing is known of a register
-that isn't there. Less is always true as well, so a state may lose entries at any time.
+A state is a sorted tuple of (register, value). A value is a number; or ("same", group, isn't zero). Nothing is known of a
+register that isn't there. Less is always true as well, so a state may lose entries at any time.
 """
 
 from tarn_bound.instruction import NOT_ZERO, UNKNOWN

@@ -67,10 +67,11 @@ def keep(ways, key, way):
 
 
 class Longest:
-    """\\param steps: of a node, a state and a cost: what is behind it (a list of (edge or None, state, cost, step))"""
+    """step(node, state): what is behind it, a list of (edge or None, state, cost, step). shared(name, share, cost of a round,
+    nodes): is told of loops that share their rounds with others."""
 
-    def __init__(self, graph, loops, live, step, faults):
-        self.graph, self.loops, self.live, self.step, self.faults = graph, loops, live, step, faults
+    def __init__(self, graph, loops, live, step, shared, faults):
+        self.graph, self.loops, self.live, self.step, self.shared, self.faults = graph, loops, live, step, shared, faults
         self.rounds = {}  # {header: (bound, nodes)}: what was assumed of loops
 
     def walk(self, nodes, entry, state, header=None):
@@ -122,12 +123,18 @@ class Longest:
                 keep(walk.leaving, (edge.to, knowledge.without(after, self.live.dead(edge.to, after))), its)
         return walk
 
-    def _loop(self, inside, door, state, way):
+    def _rounds(self, inside, door, cost):
+        """How often a loop counts that can be passed again."""
         n = self.loops.bound(inside, door)
         self.rounds[door] = (n, inside)
+        if n is None and (share := self.loops.shared(inside, door)):
+            self.shared(*share, cost, inside)
+            return 1  # what more rounds cost is counted where they are granted
         if n is None:
             self.faults.no_bound(door, inside)
-            n = 1
+        return n or 1
+
+    def _loop(self, inside, door, state, way):
         changed = {name for at in inside for name, _ in self.graph.nodes[at].sets}
         if any(self.graph.nodes[at].call is not None for at in inside):
             changed |= self.live.lost
@@ -137,8 +144,9 @@ class Longest:
         for (to, _), its in one.leaving.items():
             if to == door:
                 keep(back, None, its)
+        n = self._rounds(inside, door, back[None].cost) if back else 1
         entered = way
-        if back and n > 1:
+        if n > 1:
             entered = Way(plus(way.cost, times(n - 1, back[None].cost)), way, Round(door, n - 1, back[None]))
         done = Walk()
         for key, its in one.leaving.items():

@@ -17,23 +17,36 @@ class Loops:
             found = self.facts.loop_at({place for at in part for place in lines[at]}, self.name)
         return found
 
+    def shared(self, part, header):
+        """(name, how many of its rounds a round of this loop takes at least) where each round takes some, or None."""
+        inner = self._cycles(set(part) - {header})
+        shares = {}
+        for at in part:
+            if at not in inner:
+                for name, count in self.image.shares.get(at, {}).items():
+                    shares.setdefault(name, {})[at] = count
+        for name, places in sorted(shares.items()):
+            if not self._cycles(set(part) - set(places) - inner):
+                return name, min(places.values())
+        return None
+
     def _of_marks(self, part, header, inner, marks):
         """Each round must pass a mark: without the marked places, no cycle is left. A compiler may make one loop of two, and may
-        write a mark several times. One mark, whose copies share its passes, bounds the loop alone; of several, one that every
-        round of the loop passes does if all of them are passed in every round; else each may belong to another of those two."""
+        write a mark several times. One mark, whose copies share its passes, bounds the loop alone. If each round passes all of
+        several, the least does; else they may be of different loops of the program, and their bounds multiply."""
         if not marks or self._cycles(set(part) - set(marks) - inner):
             return None
         of_line = {}
         for at, records in marks.items():
-            for line, bound in records:
-                of_line.setdefault((line, bound), set()).add(at)
+            for bound, line in records:
+                of_line.setdefault((bound, line), set()).add(at)
         in_each = {one for one, places in of_line.items() if not self._cycles(set(part) - places - inner)}
         if len(in_each) == len(of_line):
-            _, least = min(in_each, key=lambda one: one[1])
-            first = any(of_line[one] == {header} for one in in_each if one[1] == least)
+            least = min(bound for bound, _ in in_each)
+            first = any(of_line[one] == {header} for one in in_each if one[0] == least)
             return least if first else least + 1
         rounds = 1
-        for _, bound in of_line:
+        for bound, _ in of_line:
             rounds *= bound + 1
         return rounds
 

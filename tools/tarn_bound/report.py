@@ -81,14 +81,15 @@ def _steps(way):
 def _path(image, way, indent):
     steps = _steps(way)
     lines = image.lines([step for step in steps if isinstance(step, int)])
-    found, last, count = [], None, 0
+    found, file, numbers = [], None, []
     for step in steps + [None]:
-        place = elf.short_path(lines[step][0]) if isinstance(step, int) and lines[step] else None
-        if place != last or place is None:
-            if last is not None:
-                found.append(f"{indent}{last}: {count}")
-            last, count = place, 0
-        count += 1
+        place = elf.short_path(lines[step][0]) if isinstance(step, int) and lines[step] else ":"
+        if place.rpartition(":")[0] != file:
+            if file:
+                found.append(f"{indent}{file}:{min(numbers)}-{max(numbers)}: {len(numbers)}")
+            file, numbers = place.rpartition(":")[0], []
+        if file:
+            numbers.append(int(place.rpartition(":")[2]))
         if isinstance(step, Call):
             found.append(f"{indent}{elf.short_name(step.name)}: {step.way.cost[0]}")
             found += _path(image, step.way, indent + "  ")
@@ -97,6 +98,22 @@ def _path(image, way, indent):
                          f"{step.times} x {step.way.cost[0]}")
             found += _path(image, step.way, indent + "  ")
     return found
+
+
+def analysed(image, decoder, facts, at):
+    """The Analysis and the Summary of a function. Again while it finds other prices for rounds that loops share."""
+    prices = {}
+    for _ in range(5):
+        analysis = Analysis(image, decoder, facts, prices)
+        summary = analysis.function(at)
+        if analysis.found_prices == prices:
+            break
+        prices = analysis.found_prices
+    else:
+        summary.faults["loops that share rounds, one in the other, whose cost has no end"] = None
+    for name in sorted(summary.needs):
+        summary.faults[f"a loop without a bound: no TARN_ROUNDS({name}) before its TARN_ROUND({name})"] = None
+    return analysis, summary
 
 
 def bounds(path, choose, cpu="", assumed=(), facts_files=()):
@@ -111,8 +128,7 @@ def bounds(path, choose, cpu="", assumed=(), facts_files=()):
     decoder = decoder_for(image, cpu)
     found = []
     for name in choose(image):
-        analysis = Analysis(image, decoder, facts)
-        summary = analysis.function(image.symbols[name])
+        analysis, summary = analysed(image, decoder, facts, image.symbols[name])
         worst = summary.worst
         loops = [(image.name_of(at), header, n, nodes) for (at, header), (n, nodes) in analysis.loops.items() if n is not None]
         found.append(Bound(name, worst.cost, summary.stack, list(summary.faults), decoder.has_cycles,

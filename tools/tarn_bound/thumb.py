@@ -104,7 +104,7 @@ class Decoder:
         elif m in ("sub", "subw", "add", "addw") and raw.op_str.startswith("sp"):
             by = raw.operands[-1]
             one.stack = None if by.type != A.ARM_OP_IMM else by.imm if m.startswith("sub") else -by.imm
-        elif re.match(r"(str|stm|ldr|ldm)\w* ", one.text) and (found := re.search(r"\[sp(?:, #(-?\w+)\]!|\], #(\w+))", one.text)):
+        elif found := re.match(r"(?:str|ldr)\S* .*\[sp(?:, #(-?\w+)\]!|\], #(\w+))", one.text):
             one.stack = -int(found.group(1) or found.group(2), 0)
         if m in ("svc", "bkpt"):
             one.fault = f"a system call, {one.text}"
