@@ -283,7 +283,10 @@ class block_records {
   }
   /// At least the records of the first `n` blocks exist from now on.
   void make_records(std::size_t n) noexcept {
-    for (; ready_ < n; ++ready_) ::new (static_cast<void*>(records_ + ready_)) Record{};
+    for (; ready_ < n; ++ready_) {
+      TARN_ROUND(new_records, 1);
+      ::new (static_cast<void*>(records_ + ready_)) Record{};
+    }
   }
   std::size_t ready() const noexcept { return ready_; }
   /// As if no block had ever been allocated.
@@ -343,6 +346,7 @@ struct block_place {
 /// Notes why a block that isn't in use can't be freed.
 template <class Chunks, class Place>
 TARN_COLD void note_no_block(Chunks& chunks, Place at, void* address, pending_report& one) noexcept {
+  TARN_NOT_IF(no_misuse);
   if (at.c == nullptr) {
     one.note(misuse_kind::foreign_pointer, address);
     return;

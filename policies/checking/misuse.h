@@ -298,6 +298,7 @@ class pending_report {
 
   /// Notes a misuse, replacing an earlier one. Returns where its details go.
   misuse& note(misuse_kind kind, const void* address) noexcept {
+    TARN_NOT_IF(no_misuse);
     seen_ = true;
     ::new (&what_) misuse{};
     what_.kind = kind;
@@ -317,7 +318,10 @@ class pending_report {
   };
 };
 
-TARN_COLD inline void report_misuse(const misuse& what) noexcept { misuse_handler_now().load(memory_order_acquire)(what); }
+TARN_COLD inline void report_misuse(const misuse& what) noexcept {
+  TARN_NOT_IF(no_misuse);
+  misuse_handler_now().load(memory_order_acquire)(what);
+}
 }  // namespace detail
 
 /// For hardened_with and checked_with: misuse of the pool is reported to this function instead of the process's handler, whose

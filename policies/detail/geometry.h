@@ -192,16 +192,22 @@ class geometry : public layout_of<Size, Shape> {
     const std::size_t step = stride();
     const std::size_t run = std::size_t{1} << run_shift();
     while (n != 0) {
+      TARN_ROUND(runs_of_blocks, 1);
       const std::size_t some = coloured() ? smaller(n, run - (from & (run - 1))) : n;
       std::byte* at = first + distance(from) + offset();
       std::size_t i = 0;
       for (; !TARN_FOR_SIZE && i + 4 <= some; i += 4, at += 4 * step) {
+        TARN_ROUND(new_blocks, 4);
         out[i] = at;
         out[i + 1] = at + step;
         out[i + 2] = at + 2 * step;
         out[i + 3] = at + 3 * step;
       }
-      for (; i != some; ++i, at += step) out[i] = at;
+      for (; i != some; ++i, at += step) {
+        if constexpr (TARN_FOR_SIZE) TARN_ROUND(new_blocks, 1);
+        else TARN_AT_MOST(3);
+        out[i] = at;
+      }
       out += some;
       from += some;
       n -= some;

@@ -59,9 +59,15 @@ void each_of(void* const* blocks, std::size_t n, Visit& visit) {
 /// The index of the first null among `n` blocks, or `n`. Four at a time: 0.18 instead of 0.31 ns a block (AMD EPYC).
 inline std::size_t first_null(void* const* blocks, std::size_t n) noexcept {
   std::size_t i = 0;
-  while (n - i >= 4 && blocks[i] != nullptr && blocks[i + 1] != nullptr && blocks[i + 2] != nullptr && blocks[i + 3] != nullptr)
+  while (n - i >= 4 && blocks[i] != nullptr && blocks[i + 1] != nullptr && blocks[i + 2] != nullptr &&
+         blocks[i + 3] != nullptr) {
+    TARN_ROUND(search_for_null, 4);
     i += 4;
-  while (i != n && blocks[i] != nullptr) ++i;
+  }
+  while (i != n && blocks[i] != nullptr) {
+    TARN_AT_MOST(3);
+    ++i;
+  }
   return i;
 }
 /// Moves the blocks among `n` to the front of the array. Returns how many.

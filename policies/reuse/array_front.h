@@ -84,7 +84,10 @@ class array_front {
 
   /// Whether the newest entry is a block; drops nulls until it is.
   bool has_block() noexcept {
-    while (size() != 0 && *top() == nullptr) top_ += one;
+    while (size() != 0 && *top() == nullptr) {
+      TARN_NOT_IF(no_nulls);
+      top_ += one;
+    }
     return size() != 0;
   }
   /// Moves the newest blocks to `out`, at most `n`. Returns how many.
@@ -101,6 +104,7 @@ class array_front {
   }
   /// Drops every null.
   void sweep() noexcept {
+    TARN_NOT_IF(no_nulls);
     void** to = end();
     for (void** from = end(); from-- != top();)
       if (*from != nullptr) *--to = *from;

@@ -58,15 +58,25 @@ class batch_stack {
   /// \param in  reads and writes the words of free blocks (free_words): at least 2 in each
   template <class Words>
   void give(void* const* blocks, const Words& in) noexcept {
+    TARN_ROUNDS(words_of_batch, batch);
     const std::size_t words = in.count();
     in.write(blocks[0], 0, head_);
     const std::size_t first = words < batch ? words : batch;
-    for (std::size_t w = 1; w != first; ++w) in.write(blocks[0], w, blocks[w]);
+    for (std::size_t w = 1; w != first; ++w) {
+      TARN_ROUND(words_of_batch, 1);
+      in.write(blocks[0], w, blocks[w]);
+    }
     std::size_t piece = 1;
     std::size_t at = words;
-    for (; at + words <= batch; ++piece, at += words) write_words(in, blocks[piece], blocks + at, words);
+    for (; at + words <= batch; ++piece, at += words) {
+      TARN_AT_MOST(batch / 2 - 1);
+      write_words(in, blocks[piece], blocks + at, words);
+    }
     const std::size_t rest = at < batch ? batch - at : 0;
-    for (std::size_t w = 0; w != rest; ++w) in.write(blocks[piece], w, blocks[at + w]);
+    for (std::size_t w = 0; w != rest; ++w) {
+      TARN_ROUND(words_of_batch, 1);
+      in.write(blocks[piece], w, blocks[at + w]);
+    }
     head_ = blocks[0];
     count_.change(1);
   }
@@ -76,6 +86,8 @@ class batch_stack {
   template <class Words>
   bool take(void** out, const Words& in) noexcept {
     if (head_ == nullptr) return false;
+    TARN_ROUNDS(words_of_batch, batch);
+    TARN_ROUNDS(pieces_of_batch, batch / 2);
     const std::size_t words = in.count();
     count_.change(static_cast<std::size_t>(-1));
     out[0] = head_;
@@ -83,23 +95,33 @@ class batch_stack {
     if (head_ != nullptr && !in.trusts(head_)) return drop();
     prefetch_for_write(head_);  // the next batch's first piece; null prefetches nothing
     const std::size_t first = words < batch ? words : batch;
-    for (std::size_t w = 1; w != first; ++w) out[w] = in.read(out[0], w);
+    for (std::size_t w = 1; w != first; ++w) {
+      TARN_ROUND(words_of_batch, 1);
+      out[w] = in.read(out[0], w);
+    }
     const std::size_t pieces = batch_stack::pieces(words);
     std::size_t asked = 1;  // pieces whose addresses are known are prefetched early: their misses overlap
     const auto ask = [&](std::size_t known) {
-      for (; asked < known && asked < pieces; ++asked) prefetch_for_write(out[asked]);
+      for (; asked < known && asked < pieces; ++asked) {
+        TARN_ROUND(pieces_of_batch, 1);
+        prefetch_for_write(out[asked]);
+      }
     };
     ask(first);
     std::size_t piece = 1;
     std::size_t at = words;
     for (; at + words <= batch; ++piece, at += words) {
+      TARN_AT_MOST(batch / 2 - 1);
       if (!in.trusts(out[piece])) return drop();
       read_words(in, out[piece], out + at, words);
       ask(at + words);
     }
     const std::size_t rest = at < batch ? batch - at : 0;
     if (rest != 0 && !in.trusts(out[piece])) return drop();
-    for (std::size_t w = 0; w != rest; ++w) out[at + w] = in.read(out[piece], w);
+    for (std::size_t w = 0; w != rest; ++w) {
+      TARN_ROUND(words_of_batch, 1);
+      out[at + w] = in.read(out[piece], w);
+    }
     return true;
   }
 
@@ -119,6 +141,7 @@ class batch_stack {
   static void write_words(const Words& in, void* block, void* const* from, std::size_t words) noexcept {
     std::size_t w = 0;
     for (; w + 2 <= words; w += 2) {
+      TARN_ROUND(words_of_batch, 2);
       in.write(block, w, from[w]);
       in.write(block, w + 1, from[w + 1]);
     }
@@ -128,6 +151,7 @@ class batch_stack {
   static void read_words(const Words& in, void* block, void** to, std::size_t words) noexcept {
     std::size_t w = 0;
     for (; w + 2 <= words; w += 2) {
+      TARN_ROUND(words_of_batch, 2);
       to[w] = in.read(block, w);
       to[w + 1] = in.read(block, w + 1);
     }
@@ -200,6 +224,9 @@ struct batch_reuse {
         if (batches_.take(front_.fill(batch), words(chunks))) {
           front_.filled(batch, batch);
         } else {
+          TARN_ROUNDS(new_blocks, batch);
+          TARN_ROUNDS(new_records, batch);
+          TARN_ROUNDS(runs_of_blocks, 2);
           const std::size_t n = chunks.grain(batch);
           front_.filled(n, chunks.carve(front_.fill(n), n));
         }
@@ -299,6 +326,8 @@ struct batch_reuse {
       // Elsewhere a batch may contain a null, unless batches are counted.
       const std::size_t pieces = Traits::is_listed ? batch : batches_.pieces(words(chunks).count());
       for (std::size_t left = front_.size(); left >= keep + batch; left -= batch, dropped += batch) {
+        TARN_AT_MOST(Front / 2 / batch);
+        TARN_ROUNDS(search_for_null, batch);
         void** const oldest = front_.entries() + left - batch;
         if (detail::first_null(oldest, pieces) != pieces) [[unlikely]] {  // dropping it also makes room
           front_.drop_oldest(dropped);

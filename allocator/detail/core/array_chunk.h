@@ -173,6 +173,7 @@ class checked_array : public suspicions<Traits>, public chunks_not_walked {
   void* carve() noexcept {
     if (chunk_.carved == capacity()) return nullptr;
     open();
+    TARN_ROUNDS(new_records, 1);
     chunk_.make_records(chunk_.carved + 1);
     return block_at(chunk_.carved++);
   }

@@ -102,6 +102,7 @@ class many_chunks : public suspicions<Traits>, public walks_of<Traits> {
     if constexpr (has_free_bits<Traits>) got = take_from_bits(out, n);
     this->note_taken();
     while (got != n && untouched_.first() != nullptr) {
+      if constexpr (Traits::one_chunk) TARN_AT_MOST(1);
       chunk& c = *untouched_.first();
       if (!map_.believes(c)) [[unlikely]] {
         untouched_.forget();  // those behind it can't be found

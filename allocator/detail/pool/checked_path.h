@@ -129,6 +129,7 @@ struct checked_path : admission<State> {
   /// Examines the block again to describe what is wrong. In between, another thread may have allocated the block, so that it
   /// looks valid.
   TARN_COLD static status refuse(State& s, void* block) noexcept {
+    TARN_NOT_IF(no_misuse);
     if constexpr (State::traits::has_chunk_table) {
       const hit_lock guard(s);
       if (may_go_after_all(s, block)) return take_back(s, block);
@@ -190,6 +191,7 @@ struct checked_path : admission<State> {
   /// If a rebuilt list is wrong again, its source is wrong, so the list and its blocks are given up. Returns whether to
   /// continue.
   TARN_COLD static bool mend_list(State& s, int mended) noexcept {
+    TARN_NOT_IF(no_misuse);
     if constexpr (mends && State::traits::list_holds_all) {
       if (mended == 0) {
         detail::mend(s);

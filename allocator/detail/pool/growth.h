@@ -257,6 +257,7 @@ class growth {
   /// Creates a chunk in a region. Returns whether it could: there is a region, and it is valid.
   bool make(const supplied& got) noexcept {
     if (!got || !is_new(got.region, traits::chunk_alignment(s_.chunks.geometry()))) return false;
+    TARN_NOT_IF(store_idle);
     chunk* const c = s_.chunks.make(got.region, got.blocks);
     if (c == nullptr) return false;
     c->from_second = got.from_second;

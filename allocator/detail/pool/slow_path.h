@@ -95,6 +95,7 @@ struct slow_path {
   /// \tparam Tells  false: the caller holds something, and calls upstream.tell() once it holds nothing
   template <bool Tells = true, class Limit = limit_of_try>
   TARN_COLD static void* try_allocate_cold(State& s, [[maybe_unused]] Limit limit = {}) noexcept {
+    TARN_NOT_IF(not_exhausted);
     attempt_at<State> one;
     search its{one};
     void* block = take_cold(s, its, 1);

@@ -241,6 +241,7 @@ class upstream {
     if (has_second && its.from_second) second_.add(its.blocks);
   }
   void give_back(const supplied& its, const geometry_type& g) noexcept {
+    TARN_NOT_IF(store_idle);
     if (has_second && its.from_second) second_.remove(its.blocks);
     [[maybe_unused]] const call_of_store call;
     const std::size_t alignment = alignment_of(its, g);
@@ -266,6 +267,7 @@ class upstream {
   /// is_ours(region): whether the store should not have returned that.
   template <class IsOurs>
   memory allocate_metadata(std::size_t bytes, IsOurs is_ours) noexcept {
+    TARN_NOT_IF(store_idle);
     memory got;
     const auto sound = [&](memory region, std::size_t alignment) { return is_aligned(region, alignment) && !is_ours(region); };
     if constexpr (!Traits::store::traits.bounded)  // it would return all that it has
@@ -382,6 +384,7 @@ class upstream {
   supplied fetch_from(Source& from, chunk_request request, const geometry_type& g) noexcept {
     if (Bounded) request.wanted = smaller(request.wanted, 1);  // it returns all it has
     while (request.wanted != 0) {
+      TARN_NOT_IF(store_idle);
       const sized size = size_of_chunk<Store>(request, g);
       if (size.bytes <= size_limit) {
         supplied got{{}, size.blocks, false, Traits::aligns_first && size.bytes <= small_bytes};

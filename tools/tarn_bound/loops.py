@@ -1,0 +1,56 @@
+"""How often a loop runs: from its marks, or from the caller's facts."""
+
+from tarn_bound.graph import components, is_cycle
+
+
+class Loops:
+    def __init__(self, image, facts, graph, name):
+        self.image, self.facts, self.graph, self.name = image, facts, graph, name
+
+    def bound(self, part, header):
+        """How often the header is passed each time the loop is entered, or None."""
+        inner = self._cycles(set(part) - {header})
+        marks = {at: self.image.marks[at] for at in part if at in self.image.marks and at not in inner}
+        found = self._of_marks(part, header, inner, marks)
+        if found is None:
+            lines = self.image.lines(part)
+            found = self.facts.loop_at({place for at in part for place in lines[at]}, self.name)
+        return found
+
+    def shared(self, part, header):
+        """(name, how many of its rounds a round of this loop takes at least) where each round takes some, or None."""
+        inner = self._cycles(set(part) - {header})
+        shares = {}
+        for at in part:
+            if at not in inner:
+                for name, count in self.image.shares.get(at, {}).items():
+                    shares.setdefault(name, {})[at] = count
+        for name, places in sorted(shares.items()):
+            if not self._cycles(set(part) - set(places) - inner):
+                return name, min(places.values())
+        return None
+
+    def _of_marks(self, part, header, inner, marks):
+        """Each round must pass a mark: without the marked places, no cycle is left. A compiler may make one loop of two, and may
+        write a mark several times. One mark, whose copies share its passes, bounds the loop alone. If each round passes all of
+        several, the least does; else they may be of different loops of the program, and their bounds multiply."""
+        if not marks or self._cycles(set(part) - set(marks) - inner):
+            return None
+        of_line = {}
+        for at, records in marks.items():
+            for bound, line in records:
+                of_line.setdefault((bound, line), set()).add(at)
+        in_each = {one for one, places in of_line.items() if not self._cycles(set(part) - places - inner)}
+        if len(in_each) == len(of_line):
+            least = min(bound for bound, _ in in_each)
+            first = any(of_line[one] == {header} for one in in_each if one[0] == least)
+            return least if first else least + 1
+        rounds = 1
+        for bound, _ in of_line:
+            rounds *= bound + 1
+        return rounds
+
+    def _cycles(self, nodes):
+        """The nodes that lie on cycles among these."""
+        following = lambda at: [to for to in self.graph.following(at) if to in nodes]
+        return {at for part in components(nodes, following) if is_cycle(part, following) for at in part}
