@@ -326,6 +326,20 @@ BOOST_AUTO_TEST_CASE(a_large_request_leaves_small_chunks_spare) {
   BOOST_TEST(its.calls() <= 5u);
 }
 
+BOOST_AUTO_TEST_CASE(without_blocks_all_chunks_are_spare) {
+  upstream its;
+  arena<resource_store, fixed_growth<4096>> a{resource_store(&its)};
+  (void)a.allocate(100);
+  a.reset();
+  const auto mark = a.mark();
+  BOOST_TEST(a.trim() == 4096u);
+  (void)a.allocate(100);
+  a.rewind(mark);  // not to the chunk that is gone
+  BOOST_TEST(a.in_use() == 0u);
+  (void)a.allocate(10000);
+  BOOST_TEST(a.in_use() == 10000u);  // the first chunk isn't passed
+}
+
 // ---- objects --------------------------------------------------------------------------------------------------------------
 
 struct parent {

@@ -3,7 +3,8 @@
 //   hit, hit_slow     a block of the current chunk
 //   enter_spare       the first spare chunk with room becomes the current one
 //   fetch, adopt      a chunk from the store, put behind the current one and entered
-//   rewind            back to a place: chunks that are passed become spare
+//   rewind            back to a place: chunks that are passed become spare. Back to the start, the first chunk is entered again,
+//                     so that the next block is a hit; without blocks in use it counts as spare
 //   each_spare_out    spare chunks go back to the store
 #ifndef TARN_ALLOCATOR_DETAIL_ARENA_CHUNK_REGION_H_
 #define TARN_ALLOCATOR_DETAIL_ARENA_CHUNK_REGION_H_
@@ -40,7 +41,7 @@ class chunk_region {
     at_ = to;
   }
   TARN_STEP std::size_t left() const noexcept { return static_cast<std::size_t>(end_ - at_); }
-  TARN_STEP place now() const noexcept { return {at_, current_}; }
+  TARN_STEP place now() const noexcept { return is_empty() ? start() : place{at_, current_}; }
   static constexpr place start() noexcept { return {nullptr, nullptr}; }
 
   // ---- blocks of the current chunk -----------------------------------------------------------------------------------------
@@ -75,9 +76,16 @@ class chunk_region {
 
   TARN_STEP void rewind(place to) noexcept {
     note_peak();
+    if (to.in == nullptr && first_ != nullptr) to = {first_->first(), first_};
     at_ = to.at;
     current_ = to.in;
     end_ = to.in != nullptr ? to.in->end : nullptr;
+  }
+  /// Without blocks in use, no chunk is the current one: all are spare.
+  void leave_if_empty() noexcept {
+    if (!is_empty()) return;
+    at_ = end_ = nullptr;
+    current_ = nullptr;
   }
   /// Calls visit(memory) for what is behind a place, up to where the arena is.
   template <class Visit>
@@ -106,6 +114,7 @@ class chunk_region {
   // ---- chunks --------------------------------------------------------------------------------------------------------------
 
   bool enter_spare(std::size_t bytes, std::size_t alignment) noexcept {
+    leave_if_empty();
     for (chunk** link = &behind_current(); *link != nullptr; link = &(*link)->next) {
       chunk& c = **link;
       const std::size_t skip = round_up(address_of(c.first()), alignment) - address_of(c.first());
@@ -207,6 +216,9 @@ class chunk_region {
   }
   TARN_STEP void note_peak() noexcept {
     if constexpr (Traits::notes_peak) peak_.bytes = larger(peak_.bytes, in_use());
+  }
+  TARN_STEP bool is_empty() const noexcept {
+    return current_ == first_ && (first_ == nullptr || at_ == first_->first());
   }
   chunk*& behind_current() noexcept { return current_ != nullptr ? current_->next : first_; }
 
