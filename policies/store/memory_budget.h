@@ -21,10 +21,10 @@ namespace tarn {
 /// Bytes are charged before the store is called, and credited after they were returned, so the limit is never exceeded.
 class memory_budget {
  public:
-  /// Called when used() has risen above the soft limit, by the thread that requested memory, at the end of its operation.
-  /// Nothing is held, so it may use and trim any pool, and wait for threads that use them. It must return, and not destroy that
-  /// pool. Several threads may call it at the same time, and it may be called within itself if it lets used() fall and rise
-  /// again.
+  /// Called once each time used() has risen above the soft limit, by the thread that requested memory, at the end of its
+  /// operation. Nothing is held, so it may use and trim any pool, and wait for threads that use them. It must return, and not
+  /// destroy that pool. Several threads may call it at the same time, and it may be called within itself if it lets used() fall
+  /// and rise again.
   using handler = void (*)(memory_budget& which, void* context) noexcept;
 
   /// Both limits are in bytes. A budget without a soft limit calls nothing.
