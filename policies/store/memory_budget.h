@@ -120,11 +120,11 @@ class memory_budget {
     if (above_ != nullptr && before <= soft && now > soft) rose_.store(true, detail::memory_order_release);
   }
 
-  // Order: relaxed; numbers. Those of reserved_ and rose_ are named there.
+  // Order: relaxed; numbers.
   detail::atomic_word<std::size_t> limit_;
   detail::atomic_word<std::size_t> soft_limit_ = detail::size_max;
-  // Order: take acquire, give back release. Memory that makes room has gone before the room is used. One word holds all, so the
-  // limit is exact.
+  // Order: of reserved_, take acquire, give back release. Memory that makes room has gone before the room is used. One word
+  // holds all, so the limit is exact. The others are relaxed; numbers.
   detail::atomic_word<std::size_t> reserved_ = 0;  // used, and what is being requested from stores
   detail::atomic_word<std::size_t> used_ = 0;
   detail::atomic_word<std::size_t> peak_ = 0;
