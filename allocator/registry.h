@@ -247,10 +247,11 @@ class pool_snapshot {
 // ---- as text -------------------------------------------------------------------------------------------------------------
 // Those with a buffer may be called in a signal handler.
 
-/// Write the records as text into `out`, as much as fits, without a terminating null, and return the length of the complete text;
-/// or return the text. The formats: JSON ({"version":1,"pools":[{"name":"orders",...},...]}, with the names of pool_record's
-/// members), Prometheus' text 0.0.4, OpenMetrics 1.0, and Linux' /proc/slabinfo 2.1, where a chunk is a slab. Those with `out`
-/// allocate nothing and take no lock. O(records). Throws: std::bad_alloc, those that return the text.
+/// Write the records as text into `out`, as much as fits, without a terminating null, and return the length of the complete
+/// text; or return the text. The formats: JSON ({"version":1,"pools":[{"name":"orders",...},...]}, with the names of
+/// pool_record's members), Prometheus' text 0.0.4, OpenMetrics 1.0, and Linux' /proc/slabinfo 2.1, where a chunk is a slab.
+/// Those with `out` allocate nothing and take no lock. O(records).
+/// Throws: std::bad_alloc, those that return the text.
 inline std::size_t to_json(span<const pool_record> records, span<char> out) noexcept {
   return detail::write_json(records, out);
 }
@@ -273,10 +274,11 @@ std::string as_text(span<const pool_record> records, Write write) {
 }
 }  // namespace detail
 
-/// Write the records as text into `out`, as much as fits, without a terminating null, and return the length of the complete text;
-/// or return the text. The formats: JSON ({"version":1,"pools":[{"name":"orders",...},...]}, with the names of pool_record's
-/// members), Prometheus' text 0.0.4, OpenMetrics 1.0, and Linux' /proc/slabinfo 2.1, where a chunk is a slab. Those with `out`
-/// allocate nothing and take no lock. O(records). Throws: std::bad_alloc, those that return the text.
+/// Write the records as text into `out`, as much as fits, without a terminating null, and return the length of the complete
+/// text; or return the text. The formats: JSON ({"version":1,"pools":[{"name":"orders",...},...]}, with the names of
+/// pool_record's members), Prometheus' text 0.0.4, OpenMetrics 1.0, and Linux' /proc/slabinfo 2.1, where a chunk is a slab.
+/// Those with `out` allocate nothing and take no lock. O(records).
+/// Throws: std::bad_alloc, those that return the text.
 inline std::string to_json(span<const pool_record> records) { return detail::as_text(records, detail::write_json); }
 inline std::string to_prometheus(span<const pool_record> records) {
   return detail::as_text(records, [](span<const pool_record> all, span<char> out) { return to_prometheus(all, out); });
