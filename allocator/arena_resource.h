@@ -31,12 +31,13 @@ class arena_resource : public std::pmr::memory_resource {
   arena_resource(const arena_resource&) = TARN_DELETED("tarn: [V13] an arena can't be copied or moved; take a reference");
   void operator=(const arena_resource&) = TARN_DELETED("tarn: [V13] an arena can't be copied or moved; take a reference");
 
-  /// Frees all blocks. Chunks of at most `keep` bytes in all stay for the next ones.
+  /// As of a basic_arena.
   void reset(std::size_t keep = detail::size_max) noexcept { arena_.reset(keep); }
-  /// The same, and returns all chunks.
+  /// As of std::pmr::monotonic_buffer_resource.
   void release() noexcept { arena_.release(); }
-  /// Return upstream, and the arena.
+  /// As of std::pmr::monotonic_buffer_resource.
   std::pmr::memory_resource* upstream_resource() const noexcept { return upstream_; }
+  /// Returns the arena.
   its_arena& arena() noexcept { return arena_; }
 
  protected:

@@ -103,7 +103,7 @@ class fixed_allocator {
 };
 
 /// A container of at most N elements whose nodes are in it, with all members of Container. An insertion without a free node
-/// throws std::bad_alloc and changes nothing. Moving and swapping move each element, O(N), and leave the source empty. Nodes
+/// throws std::bad_alloc and changes nothing. Moving and swapping move each element, O(N); what was moved from is empty. Nodes
 /// can't be spliced, merged or extracted into another container.
 /// \tparam Container  a list, map or set of the standard library; its allocator is replaced
 /// \tparam N          at least 1

@@ -108,8 +108,8 @@ concept store_over_resource =
 
 }  // namespace detail
 
-/// A memory resource of pools, one for each size class, with the members and semantics of the standard's pool resources.
-/// Implementation-defined there, and here:
+/// A memory resource of pools, one for each size class, with the members and semantics of the standard's pool resources. The
+/// header says what these leave open:
 ///
 ///   options()         largest_required_pool_block: the size of a class, at most 64 KiB, 32 KiB if not given. Larger requests,
 ///                     and those aligned beyond 64 bytes, go to upstream one by one; where that is new_delete_resource(), up to
@@ -164,29 +164,26 @@ class pool_resource : public std::pmr::memory_resource {
     blocks_.end();
   }
 
-  /// Returns all memory to upstream, including blocks in use. Precondition: no other thread uses the resource.
+  /// As of the standard's pool resources.
   void release() noexcept
     requires(may_return_chunks)
   {
     blocks_.release();
   }
-  /// Frees all blocks, even those in use, and keeps the chunks.
-  /// Precondition: no other thread uses the resource, and no earlier block is used again. O(chunks); O(blocks) with a policy
-  /// that is notified of each.
+  /// As of a size_class_pool.
   void reset() noexcept { blocks_.reset(); }
-  /// Returns upstream.
+  /// As of the standard's pool resources.
   std::pmr::memory_resource* upstream_resource() const noexcept { return upstream_.get(); }
-  /// Returns the options in force.
+  /// As of the standard's pool resources.
   std::pmr::pool_options options() const noexcept { return options_; }
 
-  /// Returns empty chunks and freed large blocks to upstream. Returns their bytes.
+  /// As of a size_class_pool.
   std::size_t trim() noexcept
     requires(may_return_chunks)
   {
     return blocks_.trim();
   }
-  /// Gets chunks from upstream until as many blocks of such a size are free or in use.
-  /// Throws: std::bad_alloc if upstream has less memory, or such blocks come from upstream one by one; new chunks stay.
+  /// As of a size_class_pool.
   void reserve(std::size_t blocks, std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) {
     blocks_.reserve(blocks, bytes, alignment);
   }

@@ -153,7 +153,7 @@ class object_pool {
   }
 
 #if TARN_EXCEPTIONS
-  /// Constructs an object. Returns the object.
+  /// Constructs an object, and returns it.
   /// Throws: std::bad_alloc if there is no block, and what the constructor throws; the pool is then unchanged.
   template <class... Args>
   [[nodiscard]] T* construct(Args&&... args) {

@@ -355,8 +355,7 @@ class own_pool_allocator {
     b.shared_.store(its, detail::memory_order_relaxed);
   }
 
-  /// Returns room for `count` objects. Throws: std::bad_array_new_length if that is too large, std::bad_alloc if the store has
-  /// no memory.
+  /// As of an stl_allocator.
   [[nodiscard]] T* allocate(std::size_t count) {
     shared* its = now();
     if (its == nullptr) [[unlikely]]
@@ -373,8 +372,7 @@ class own_pool_allocator {
     return {objects, detail::room_for<T>(count, shared::class_size(count * sizeof(T), alignof(T)))};
   }
 #endif
-  /// Precondition: allocate(count) of an equal allocator returned `objects`; or they are null, and `count` is 0, as in libc++'s
-  /// containers.
+  /// As of an stl_allocator.
   void deallocate(T* objects, std::size_t count) noexcept {
     if (count == 0 && objects == nullptr) return;
     if constexpr (detail::is_node<T>)

@@ -245,22 +245,22 @@ class pool_snapshot {
 }
 
 // ---- as text -------------------------------------------------------------------------------------------------------------
-// Those with a buffer allocate nothing and take no lock, so they may be called in a signal handler.
+// Those with a buffer may be called in a signal handler.
 
-/// Writes JSON into `out`, as much as fits, without a terminating null: {"version":1,"pools":[{"name":"orders",...},...]}, with
-/// the names of pool_record's members. Returns the length of the complete text. O(records).
+/// Write the records as text into `out`, as much as fits, without a terminating null, and return the length of the complete
+/// text; or return the text. The formats: JSON ({"version":1,"pools":[{"name":"orders",...},...]}, with the names of
+/// pool_record's members), Prometheus' text 0.0.4, OpenMetrics 1.0, and Linux' /proc/slabinfo 2.1, where a chunk is a slab.
+/// Those with `out` allocate nothing and take no lock. O(records).
+/// Throws: std::bad_alloc, those that return the text.
 inline std::size_t to_json(span<const pool_record> records, span<char> out) noexcept {
   return detail::write_json(records, out);
 }
-/// The same in the text format of Prometheus, version 0.0.4.
 inline std::size_t to_prometheus(span<const pool_record> records, span<char> out) noexcept {
   return detail::write_prometheus(records, out, false);
 }
-/// The same in the text format of OpenMetrics, version 1.0.
 inline std::size_t to_open_metrics(span<const pool_record> records, span<char> out) noexcept {
   return detail::write_prometheus(records, out, true);
 }
-/// The same in the columns of Linux' /proc/slabinfo, version 2.1: a chunk is a slab.
 inline std::size_t to_slabinfo(span<const pool_record> records, span<char> out) noexcept {
   return detail::write_slabinfo(records, out);
 }
@@ -274,18 +274,18 @@ std::string as_text(span<const pool_record> records, Write write) {
 }
 }  // namespace detail
 
-/// Returns the records as JSON.
-/// Throws: std::bad_alloc.
+/// Write the records as text into `out`, as much as fits, without a terminating null, and return the length of the complete
+/// text; or return the text. The formats: JSON ({"version":1,"pools":[{"name":"orders",...},...]}, with the names of
+/// pool_record's members), Prometheus' text 0.0.4, OpenMetrics 1.0, and Linux' /proc/slabinfo 2.1, where a chunk is a slab.
+/// Those with `out` allocate nothing and take no lock. O(records).
+/// Throws: std::bad_alloc, those that return the text.
 inline std::string to_json(span<const pool_record> records) { return detail::as_text(records, detail::write_json); }
-/// Returns the records in that format. Throws: std::bad_alloc.
 inline std::string to_prometheus(span<const pool_record> records) {
   return detail::as_text(records, [](span<const pool_record> all, span<char> out) { return to_prometheus(all, out); });
 }
-/// Returns the records in that format. Throws: std::bad_alloc.
 inline std::string to_open_metrics(span<const pool_record> records) {
   return detail::as_text(records, [](span<const pool_record> all, span<char> out) { return to_open_metrics(all, out); });
 }
-/// Returns the records in that format. Throws: std::bad_alloc.
 inline std::string to_slabinfo(span<const pool_record> records) { return detail::as_text(records, detail::write_slabinfo); }
 
 // ---- checks --------------------------------------------------------------------------------------------------------------

@@ -135,18 +135,17 @@ class xallocator {
     return all;
   }
 
-  /// Gets granules until the size class of such blocks has at least `blocks` of them, in use or free. Returns whether it could;
-  /// new granules stay.
+  /// As of a size_class_pool.
   static bool try_reserve(std::size_t blocks, std::size_t bytes) noexcept {
     return pools::instance().try_reserve(blocks, bytes, 16);
   }
-  /// Frees the empty granules. Returns their bytes.
+  /// As of a size_class_pool.
   static std::size_t trim() noexcept
     requires(pools::may_return_chunks)
   {
     return pools::instance().trim();
   }
-  /// As a pool's maintain(), and returns the same; the growth policy counts granules.
+  /// As of a size_class_pool.
   template <class... Until>
   static maintained maintain(const Until&... until) noexcept
     requires requires(typename pools::body& all) { all.maintain(until...); }

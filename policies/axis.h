@@ -11,16 +11,27 @@
 namespace tarn {
 
 namespace axis {
-struct size {};        // how large a block is
-struct locking {};     // which threads may use the pool at once
-struct growth {};      // how many blocks the next chunk holds
-struct store {};       // where chunks come from and go back to
-struct reuse {};       // which free block is handed out next
-struct retention {};   // when an empty chunk goes back to the store
-struct exhaustion {};  // what happens when no block is available
-struct checking {};    // which misuse is found
-struct statistics {};  // what is counted
-struct name {};        // what it is called, and whether it is in the registry
+/// The ten decisions that define a pool:
+///   size        how large a block is
+///   locking     which threads may use the pool at once
+///   growth      how many blocks the next chunk holds
+///   store       where chunks come from and go back to
+///   reuse       which free block is allocated next
+///   retention   when an empty chunk goes back to the store
+///   exhaustion  what happens when no block is available
+///   checking    which misuse is found
+///   statistics  what is counted
+///   name        what the pool is called, and whether it is in the registry
+struct size {};
+struct locking {};
+struct growth {};
+struct store {};
+struct reuse {};
+struct retention {};
+struct exhaustion {};
+struct checking {};
+struct statistics {};
+struct name {};
 }  // namespace axis
 
 namespace detail {

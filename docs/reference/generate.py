@@ -232,21 +232,35 @@ def heading(names):
     return ", ".join([first, *(name.removeprefix(scope) for name in more)])
 
 
-def entry(group, members, page_header):
-    """The Markdown of the declarations of one name, or of several that share a comment, and of what its class lists."""
-    first = group[0]
-    lines = [f"{'###' if first.parent else '##'} {heading(one.name for one in group)}", ""]
-    if first.file != page_header and not first.parent and "/detail/" not in first.file:
-        lines += [f"`tarn/{first.file}`", ""]
+def short_signature(group):
+    """The signature of a declaration that is the only one of its name, if it fits on a line."""
+    line = shown_signature(group[0]).replace("\n", " ")
+    return line if len({shown_signature(one) for one in group}) == 1 and len(line) <= 110 else ""
+
+
+def long_signature(group):
+    """Lines of at most 116 columns. Of names for types with the same parameters, these once."""
     signatures = "\n".join(dict.fromkeys(shown_signature(one) for one in group)).split("\n")
-    if first.kind == "type":  # names for types with the same parameters: these once
+    if group[0].kind == "type":
         heads = collections.defaultdict(list)
         for one in group:
             *head, name = shown_signature(one).split("\n")
             heads["".join(head)].append(name)
         signatures = [line for head, names in heads.items() for line in [head] * bool(head) + names]
-    lines += ["```text", *(part for line in signatures for part in textwrap.wrap(
-        line, 116, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)), "```", ""]
+    return [part for line in signatures for part in textwrap.wrap(
+        line, 116, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)]
+
+
+def entry(group, members, page_header):
+    """The Markdown of the declarations of one name, or of several that share a comment, and of what its class lists."""
+    first = group[0]
+    lines = [f"{'###' if first.parent else '##'} {heading(one.name for one in group)}", ""]
+    is_apart = first.file != page_header and not first.parent and "/detail/" not in first.file
+    place = f" (`tarn/{first.file}`)" if is_apart else ""
+    if short := short_signature(group):
+        lines += [f"`{short}`{place}", ""]
+    else:
+        lines += [place.strip(" ()"), "", "```text", *long_signature(group), "```", ""]
     said = set()
     for one in group:
         comment = shown_comment(one)
@@ -315,7 +329,8 @@ def wrapped(text):
             lines.append(line)
         else:
             is_row = line.startswith("* ")
-            whole_code = re.sub(r"(^\* )?`[^`]*`", lambda code: code[0].replace(" ", "\0"), line) if is_row else line
+            is_code = is_row or line.startswith("`")
+            whole_code = re.sub(r"(^\* )?`[^`]*`", lambda code: code[0].replace(" ", "\0"), line) if is_code else line
             lines += [one.replace("\0", " ") for one in textwrap.wrap(
                 whole_code, 120, subsequent_indent="  " if line.startswith(("- ", "* ")) else "", break_long_words=False,
                 break_on_hyphens=False)] or [""]

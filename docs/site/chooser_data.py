@@ -41,8 +41,8 @@ def data(tree):
 
 def says(rules, number):
     """The words of a rule's message, and the anchor of its heading."""
-    found = re.search(rf"^### ({number}: [^\n]*)\n+```text\ntarn: \[{number}\] (.*?)\n", rules, re.MULTILINE)
-    return found[2], re.sub(r"[^\w\- ]", "", found[1].lower()).replace(" ", "-")
+    found = re.search(rf"^### ({number}: [^\n]*)\n+`tarn: \[{number}\] ([^`]*)`", rules, re.MULTILINE)
+    return " ".join(found[2].split()), re.sub(r"[^\w\- ]", "", found[1].lower()).replace(" ", "-")
 
 
 def script(tree):

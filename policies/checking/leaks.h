@@ -78,7 +78,7 @@ inline pool_names& named_pools() noexcept { return one_in_process<library_named,
 /// A library that has checked pools. When it is unloaded, they and the code that reports for them are gone. When the process
 /// exits, they stay, so that leaks can be reported after the last static object is destroyed.
 struct names_library {
-  // Order: as of an entry.
+  // Order: relaxed. One exchange decides which thread calls at_first; nothing else is read because of either.
   atomic_word<bool> begun = false;
   atomic_word<bool> process_ends = false;
   void (*const at_first)() noexcept;  // the library's own function, whichever library calls

@@ -23,7 +23,7 @@ class mutex {
   mutex(const mutex&) = delete;
   mutex& operator=(const mutex&) = delete;
 
-  /// Waits until it is unlocked, and locks it. Precondition: this thread doesn't hold it.
+  /// As of a std::mutex.
   TARN_STEP void lock() noexcept {
     if constexpr (!platform::system::has_threads) return word_.store(locked, detail::memory_order_relaxed);
     detail::tsan_before_lock(this);
@@ -36,7 +36,7 @@ class mutex {
     }
     detail::tsan_after_lock(this);
   }
-  /// Locks it unless it is locked. Returns whether it did.
+  /// As of a std::mutex.
   bool try_lock() noexcept {
     detail::tsan_before_try_lock(this);
     unsigned seen = unlocked;
@@ -44,7 +44,7 @@ class mutex {
     detail::tsan_after_try_lock(this, got);
     return got;
   }
-  /// Unlocks it. Precondition: this thread holds it.
+  /// As of a std::mutex.
   TARN_STEP void unlock() noexcept {
     if constexpr (!platform::system::has_threads) return word_.store(unlocked, detail::memory_order_relaxed);
     detail::tsan_before_unlock(this);
@@ -90,16 +90,16 @@ class spin_mutex {
   spin_mutex(const spin_mutex&) = delete;
   spin_mutex& operator=(const spin_mutex&) = delete;
 
-  /// Waits until it is unlocked, and locks it. Precondition: this thread doesn't hold it.
+  /// As of a std::mutex.
   void lock() noexcept {
     if (locked_.exchange(true, detail::memory_order_acquire)) [[unlikely]]
       wait();
   }
-  /// Locks it unless it is locked. Returns whether it did.
+  /// As of a std::mutex.
   bool try_lock() noexcept {
     return !locked_.load(detail::memory_order_relaxed) && !locked_.exchange(true, detail::memory_order_acquire);
   }
-  /// Unlocks it. Precondition: this thread holds it.
+  /// As of a std::mutex.
   void unlock() noexcept { locked_.store(false, detail::memory_order_release); }
 
  private:

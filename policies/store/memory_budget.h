@@ -21,10 +21,10 @@ namespace tarn {
 /// Bytes are charged before the store is called, and credited after they were returned, so the limit is never exceeded.
 class memory_budget {
  public:
-  /// Called when used() has risen above the soft limit, by the thread that requested memory, at the end of its operation.
-  /// Nothing is held, so it may use and trim any pool, and wait for threads that use them. It must return, and not destroy that
-  /// pool. Several threads may call it at the same time, and it may be called within itself if it lets used() fall and rise
-  /// again.
+  /// Called once each time used() has risen above the soft limit, by the thread that requested memory, at the end of its
+  /// operation. Nothing is held, so it may use and trim any pool, and wait for threads that use them. It must return, and not
+  /// destroy that pool. Several threads may call it at the same time, and it may be called within itself if it lets used() fall
+  /// and rise again.
   using handler = void (*)(memory_budget& which, void* context) noexcept;
 
   /// Both limits are in bytes. A budget without a soft limit calls nothing.
@@ -120,11 +120,11 @@ class memory_budget {
     if (above_ != nullptr && before <= soft && now > soft) rose_.store(true, detail::memory_order_release);
   }
 
-  // Order: relaxed; numbers. Those of reserved_ and rose_ are named there.
+  // Order: relaxed; numbers.
   detail::atomic_word<std::size_t> limit_;
   detail::atomic_word<std::size_t> soft_limit_ = detail::size_max;
-  // Order: take acquire, give back release. Memory that makes room has gone before the room is used. One word holds all, so the
-  // limit is exact.
+  // Order: of reserved_, take acquire, give back release. Memory that makes room has gone before the room is used. One word
+  // holds all, so the limit is exact. The others are relaxed; numbers.
   detail::atomic_word<std::size_t> reserved_ = 0;  // used, and what is being requested from stores
   detail::atomic_word<std::size_t> used_ = 0;
   detail::atomic_word<std::size_t> peak_ = 0;

@@ -34,7 +34,7 @@ RIGHT = {
                            "  struct inner {\n    // Order: store release.\n    Atomic<const A*> rest_[8] = {};\n  };\n"
                            "  void f(atomic_word<int>& g) { at_.store(1, memory_order_relaxed); }\n"
                            "  void h() { its.rest_[3].store(nullptr, memory_order_release); }\n};\n}\n",
-    "docs/rules.md": "# Rules\n\n### R1: one\n\n```text\ntarn: [R1] what, …\n```\n",
+    "docs/rules.md": "# Rules\n\n### R1: one\n\n`tarn: [R1] what,\n…`\n",
     "test/allocator/presets_test.cc": "presets::local<int> pool;\n",
     "allocator/presets.h": "template <class T>\nusing local = T;\n",
     "allocator/containers.h": "using row = int;\ntemplate <class T>\nusing line = T;\n",
@@ -69,8 +69,8 @@ BROKEN = [
     ("a row without a policy", "policies/reuse/a_reuse.h", None, None, "no such policy: a_reuse"),
     ("a policy in another axis's folder", "policies/reuse/a_reuse.h", "axis::reuse", "axis::size", "says axis size"),
     ("a policy without its four lines", "policies/locking/a_locking.h", "// costs      x\n", "", "are missing"),
-    ("a rule that the page leaves out", "docs/rules.md", "tarn: [R1] what, …", "", "rules.md doesn't"),
-    ("a rule that the page says in other words", "docs/rules.md", "what, …", "what else, …", "no header does"),
+    ("a rule that the page leaves out", "docs/rules.md", "`tarn: [R1] what,\n…`", "", "rules.md doesn't"),
+    ("a rule that the page says in other words", "docs/rules.md", "what,\n…", "what else,\n…", "no header does"),
     ("a rule that no header has", "policies/detail/x.h", None, None, "no header does"),
     ("a rule below another number", "docs/rules.md", "### R1:", "### R2:", "stands below"),
     ("a preset without a test", "test/allocator/presets_test.cc", "presets::local<", "pool<", "doesn't use it"),

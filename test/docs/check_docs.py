@@ -361,11 +361,10 @@ def check_rules(tree):
     for what differs between messages."""
     page = "docs/rules.md"
     in_docs, heading = {}, ""
-    for line in tree[page].splitlines():
-        if line.startswith("#"):
-            heading = line
-        elif line.startswith("tarn: "):
-            in_docs.setdefault(line, heading)
+    for title, *message in re.findall(r"^(#+ .*)|^`(tarn: [^`]+)`|^(tarn: .*)", tree[page], re.MULTILINE):
+        heading = title or heading
+        if any(message):
+            in_docs.setdefault(" ".join("".join(message).split()), heading)
     in_headers = {}
     for path, text in sorted(tree.items()):
         if path.endswith(".h"):

@@ -288,8 +288,8 @@ class pool_members {
     if constexpr (Traits::checking::traits.knows_owner) state_.checking.hand_over();
   }
 
-  /// For a SIGSEGV handler: describes the sampled block near the faulting address. Returns false, and leaves `what` unchanged, if
-  /// there is none. Allocates nothing, takes no lock.
+  /// For a SIGSEGV handler: describes the sampled block near the faulting address, if any. Returns false, and leaves `what`
+  /// unchanged, if there is none. Allocates nothing, takes no lock.
   bool explain_fault(const void* address, misuse& what) const noexcept
     requires(Traits::samples)
   {
