@@ -483,9 +483,10 @@ class stack_calls {
     return status::done;
   }
 
-  /// Takes unused blocks from the list. All but the one returned go onto the stack.
+  TARN_NONBLOCKING_BEGIN_
+  /// Takes unused blocks from the list. All but the one returned go onto the stack. After prepare() there are none.
   template <class Pool>
-  TARN_NOINLINE void* pop_slow(Pool& pool) noexcept {
+  TARN_NOINLINE void* pop_slow(Pool& pool) noexcept TARN_NONBLOCKING_IF_(Traits::one_chunk) {
     if (void* const block = pop(pool)) return block;
     if (has_nothing_more()) return pop(pool);  // what was carved last is on the stack
     void* run[most];
@@ -495,6 +496,7 @@ class stack_calls {
     note_if_last(pool);
     return got != 0 ? run[0] : pop(pool);
   }
+  TARN_NONBLOCKING_END_
   /// All unused blocks go onto the stack, so that the next allocations take no guard. Others wait for 32 of them at most.
   template <class Pool>
   void prepare(Pool& pool) noexcept {

@@ -124,6 +124,21 @@
 #define TARN_FEWER_ARGUMENTS_END_
 #endif
 
+// For clang's [[clang::nonblocking]] (-Wfunction-effects): a function that doesn't block if the condition holds, because what
+// it might wait for was done by reserve(). Its body, which clang can't judge, is between BEGIN and END.
+#if defined(__clang__) && defined(__has_warning)
+#if __has_warning("-Wfunction-effects")
+#define TARN_NONBLOCKING_IF_(...) [[clang::nonblocking(__VA_ARGS__)]]
+#define TARN_NONBLOCKING_BEGIN_ _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wfunction-effects\"")
+#define TARN_NONBLOCKING_END_ _Pragma("clang diagnostic pop")
+#endif
+#endif
+#if !defined(TARN_NONBLOCKING_IF_)
+#define TARN_NONBLOCKING_IF_(...)
+#define TARN_NONBLOCKING_BEGIN_
+#define TARN_NONBLOCKING_END_
+#endif
+
 /// As default arguments: where the function was called. <source_location> is missing in clang 14.
 #define TARN_CALLER_FILE __builtin_FILE()
 #define TARN_CALLER_LINE __builtin_LINE()

@@ -31,7 +31,9 @@ constexpr std::uint32_t scatter_short(std::uint32_t n) noexcept {
 /// this code in the process, in a library as well, has the same secret. Elsewhere from an address (anyone who has the
 /// firmware's program knows it anyway). Every call returns the same, so that threads whose first calls are simultaneous agree.
 /// Not the bytes themselves, because the C library also uses them.
-TARN_COLD inline std::uintptr_t make_secret() noexcept {
+/// A pool that was reserved doesn't call it.
+TARN_NONBLOCKING_BEGIN_
+TARN_COLD inline std::uintptr_t make_secret() noexcept TARN_NONBLOCKING_IF_(true) {
   const auto place = reinterpret_cast<std::uintptr_t>(&secret_of_process);
   std::uint64_t words[2] = {place, 0};
   std::uintptr_t made, factor;
@@ -46,6 +48,7 @@ TARN_COLD inline std::uintptr_t make_secret() noexcept {
   secret_of_process.store(made, memory_order_release);
   return made;
 }
+TARN_NONBLOCKING_END_
 
 TARN_STEP std::uintptr_t secret() noexcept {
   const std::uintptr_t known = secret_of_process.load(memory_order_acquire);

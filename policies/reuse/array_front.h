@@ -118,6 +118,27 @@ class array_front {
     move_top(top() + n);
   }
 
+  // In steps: what retire() drops stays in its place, as lost room, until pack().
+
+  /// Drops the `n` oldest entries. O(1).
+  TARN_STEP void retire(std::size_t n) noexcept {
+    end_ = position_of(end() - n);
+    *end() = nullptr;
+  }
+  /// Moves the entries to the end of the object's own storage. Precondition: they are in it.
+  void pack() noexcept {
+    void** const to = own_.slots + (Own - size());
+    std::memmove(to, top(), (size() + 1) * sizeof(void*));
+    end_ = position_of(own_.slots + Own);
+    move_top(to);
+  }
+  /// From now on push() tells when there are `n` more entries, or when there is no room for more.
+  TARN_STEP void tell_after(std::size_t n) noexcept {
+    limit_to(top() - smaller(n, static_cast<std::size_t>(top() - own_.slots)));
+  }
+  /// Room for entries before the next pack(), even if push() tells before.
+  TARN_STEP std::size_t room_in_place() const noexcept { return static_cast<std::size_t>(top() - own_.slots); }
+
   /// Where up to `n` entries can be written directly. Precondition: room() is more than n; filled() must follow.
   TARN_STEP void** fill(std::size_t n) noexcept { return top() - n; }
   /// Takes over the first `got` of the `n` entries that fill(n) made room for.

@@ -26,7 +26,8 @@
 //   pop           from the array in front
 //    pop_slow       blocks of the fullest chunk's bitmap, in order of their addresses, or unused blocks
 //   push          onto the array
-//    make_room      flush(): the older half of the array is marked in the bitmaps; a chunk that becomes empty may go back
+//    make_room      mark_slice(): some of the older half of the array are marked in the bitmaps. Where chunks go back, flush():
+//                   all of that half, and a chunk that becomes empty may go back
 //
 // If pages of memory go back, not only chunks, page_returns.h adds to this: chunks are also sorted by their idle pages, and a
 // pool that has become thin has no array in front.
@@ -64,13 +65,15 @@ class page_local_list {
     if constexpr (Prefetch == prefetch::on_free) prefetch_for_write(block);
     return front_.push(block) ? status::done : status::crowded;
   }
-  /// Moves the older half of the front to the bitmaps.
+  /// Moves a part of the front to the bitmaps.
   TARN_NOINLINE status make_room(chunks_type& chunks) noexcept {
     if (pages_.is_thinned()) return make_room_thinned(chunks);
     if (front_.closed()) {
       front_.open();
+      if constexpr (in_slices) front_.tell_after(begin);
       return status::done;
     }
+    if constexpr (in_slices) return mark_slice(chunks);
     const status answer = flush(chunks, own_capacity(chunks) / 2 - 1);
     if constexpr (Traits::returns_pages)
       if (pages_.becomes_thin(chunks, outside_)) return close_front(chunks, answer);
@@ -177,6 +180,12 @@ class page_local_list {
  private:
   static constexpr std::size_t batch = 64;
 
+  // If chunks stay, the older part of the front is marked in slices, so that no free takes much longer than others. They begin
+  // when `begin` entries are there: `slice` of them, and again after `interval` further ones, until `kept` are left.
+  static constexpr bool in_slices = !Traits::retention::traits.returns_chunks && !Traits::returns_pages;
+  // If blocks are freed in order, a pair of calls takes 2 % longer than with all at once; 7 % with slices of 16 after 8.
+  static constexpr std::size_t begin = Front / 4 * 3, kept = Front / 2, slice = 32, interval = 16;
+
   /// Blocks in a front keep their chunks from becoming empty, and each may keep a chunk of megabytes. So if chunks go back
   /// automatically, the front holds only a few large blocks.
   static std::size_t most_in_front(const chunks_type& chunks) noexcept {
@@ -200,6 +209,10 @@ class page_local_list {
 
   void resize_front(std::size_t entries) noexcept {
     if (front_.closed()) front_.open();
+    if constexpr (in_slices) {  // it is empty
+      front_.pack();
+      front_.tell_after(begin);
+    }
     if constexpr (Traits::retention::traits.returns_chunks) front_.limit_to(entries);
   }
 
@@ -261,6 +274,17 @@ class page_local_list {
     });
     if constexpr (Traits::returns_pages)
       if (pages_.is_surplus(chunks, outside_)) answer = status::surplus;
+    return answer;
+  }
+
+  /// Marks some of the oldest blocks of the front.
+  status mark_slice(chunks_type& chunks) noexcept {
+    const std::size_t n = smaller(slice, front_.size() - smaller(front_.size(), kept));
+    const status answer = mark(chunks, front_.entries() + front_.size() - n, n);
+    front_.retire(n);
+    const bool goes_on = front_.size() > kept;
+    if (!goes_on || front_.room_in_place() < interval) front_.pack();
+    front_.tell_after(goes_on ? interval : begin - front_.size());
     return answer;
   }
 

@@ -40,6 +40,7 @@ LISTS = [
     ("test/observe/run", "test/observe/check_formats.py", r'"([^"]+)": lambda one:', ""),
     ("test/platforms/run", "test/platforms/bare/interrupts.sh", r'found "\$target" "([^"]+)"', ""),
     ("test/platforms/parts", "test/platforms/warnings/run", r'^    "([^"]+)": "', "PLANTED ="),
+    ("test/platforms/parts", "test/platforms/nonblocking/callbacks.cc", r"^REFUSED\((\w+)", ""),
     ("test/platforms/parts", "test/platforms/missing/cases.cc", r"CASE == (\d+  // expect: \S+)", ""),
     ("//test/compile_fail:compile_fail", "test/compile_fail/*.cc", r"// expect: [^\n]*\n(?://[^\n]*\n)*namespace (\w+)", ""),
     ("//test/misuse:misuse_matrix_test", "test/misuse/kinds.cc", r'^ +\{\d+, "([^"]+)", ', ""),

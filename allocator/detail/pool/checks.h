@@ -26,12 +26,14 @@ void name_pool(const State& s, misuse& what) noexcept {
   what.pool = detail::pointer_to(s);
   what.block_size = s.chunks.geometry().block_size();
 }
-/// Reports what was noted, with nothing held.
+TARN_NONBLOCKING_BEGIN_
+/// Reports what was noted, with nothing held. Called only in a wrong program.
 template <class State>
-TARN_COLD void report(State& s, pending_report& one) noexcept {
+TARN_COLD void report(State& s, pending_report& one) noexcept TARN_NONBLOCKING_IF_(true) {
   detail::name_pool(s, one.what());
   s.checking.report(one.what());
 }
+TARN_NONBLOCKING_END_
 /// Reports what find(one) notes under the core lock. Returns whether it found something.
 template <class State, class Find>
 bool report_found(State& s, Find find) noexcept {

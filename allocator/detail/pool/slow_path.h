@@ -110,12 +110,18 @@ struct slow_path {
   static constexpr bool has_looked =
       !TARN_FOR_SIZE && State::is_confined && !traits::keeps_memory && !traits::checking::traits.refuses &&
       !switched<State>::can_be_on;
+  /// Whether all that take_cold() may wait for was done by reserve().
+  static constexpr bool keeps_one_chunk =
+      traits::one_chunk && !traits::retention::traits.returns_chunks && !traits::exhaustion::traits.retries;
   /// Takes a block, under the growth lock if it must come from a new chunk. The caller has already looked.
   /// \tparam Retries  whether the exhaustion policy is called
   /// \tparam Expects  whether they are reserved
   /// \param blocks    the least number that it gets, if it must get a chunk
+  /// A pool of one chunk calls no store and, if it is lock_free, takes no lock, once it was reserved.
+  TARN_NONBLOCKING_BEGIN_
   template <bool Retries = true, bool Expects = false>
-  TARN_STEP static void* take_cold(State& s, search& its, std::size_t blocks) noexcept {
+  TARN_STEP static void* take_cold(State& s, search& its, std::size_t blocks) noexcept
+      TARN_NONBLOCKING_IF_(keeps_one_chunk) {
     void* block = nullptr;
     [[maybe_unused]] bool looks = !has_looked;
     do {
@@ -141,6 +147,7 @@ struct slow_path {
     } while (block == nullptr && Retries && retry(s, its.one));
     return block;
   }
+  TARN_NONBLOCKING_END_
   /// Reports the result of a search, with nothing held.
   static void end(State& s, search& its, bool tells = true) noexcept {
     path::report_if_seen(s, its.seen);

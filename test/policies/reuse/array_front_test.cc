@@ -68,4 +68,43 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(it_can_be_filled_directly, front_type, fronts) {
   BOOST_TEST(front.pop() == nullptr);
 }
 
+/// As page_local_reuse uses it: it is told of every few entries, drops some of the oldest in their place, and packs the others
+/// where there is no more room.
+BOOST_AUTO_TEST_CASE_TEMPLATE(it_drops_the_oldest_in_slices, front_type, fronts) {
+  front_type front;
+  std::vector<void*> model;
+  std::mt19937 random(2);
+  front.open();
+  front.tell_after(4);
+  std::size_t packed = 0, told = 0;
+  for (std::size_t i = 0; i < 200000; ++i) {
+    if (random() % 100 < 52) {
+      model.push_back(number(i));
+      if (!front.push(number(i))) {
+        ++told;
+        const std::size_t n = front.size() / 2;
+        for (std::size_t d = 0; d < n; ++d) BOOST_REQUIRE(front.entries()[front.size() - 1 - d] == model[d]);
+        front.retire(n);
+        model.erase(model.begin(), model.begin() + static_cast<std::ptrdiff_t>(n));
+        if (front.room_in_place() < 4) {
+          ++packed;
+          front.pack();
+          BOOST_REQUIRE(front.room_in_place() >= 4u);
+        }
+        front.tell_after(4);
+        BOOST_REQUIRE(front.room() == 4u);
+      }
+    } else {
+      void* const expected = model.empty() ? nullptr : model.back();
+      BOOST_REQUIRE(front.pop() == expected);
+      if (!model.empty()) model.pop_back();
+    }
+    BOOST_REQUIRE(front.size() == model.size());
+  }
+  BOOST_TEST(packed > 1000u);
+  BOOST_TEST(told > packed);
+  for (; !model.empty(); model.pop_back()) BOOST_REQUIRE(front.pop() == model.back());
+  BOOST_TEST(front.pop() == nullptr);
+}
+
 }  // namespace
