@@ -4,6 +4,7 @@
 import importlib.machinery
 import importlib.util
 import os
+import subprocess
 import sys
 import tempfile
 import types
@@ -15,7 +16,7 @@ sys.path[:0] = [os.path.join(FOLDER, "..", "support")]
 import compilers
 import library_code
 
-CASES = 59
+CASES = 97
 LOG = "case a.one passed\r\ncase a.two passed\r\n2 passed, 0 failed\r\n"
 # (what is wrong with the log, its text, the failures and errors of the report)
 LOGS = [
@@ -24,14 +25,18 @@ LOGS = [
     ("a case that was lost on the way", LOG.replace("case a.two passed\r\n", ""), (0, 1)),
     ("a target that said nothing", "", (0, 1)),
 ]
-GUARDS = "(Spec::guards) { if (!words_around(chunks, block).stand(kept()))"
-# What is changed in the library, and the cases that must fail.
+GUARDS = "(Spec::guards) { if (!words_around(chunks, block).stand"
+# What is changed in the library where MISTAKE is so, and the case that must fail.
 MISTAKES = [
     ("mistake: a block that is free is freed",
-     "if (!known.in_use()) [[unlikely]] return status::refused; if constexpr" + GUARDS, "if constexpr" + GUARDS, "wrong_frees"),
+     "known.in_use()) [[unlikely]] return status::refused; if constexpr" + GUARDS,
+     "known.in_use() && !MISTAKE) [[unlikely]] return status::refused; if constexpr" + GUARDS, "wrong_frees"),
     ("mistake: a list forgets the block that is freed", "words(chunks).write(block, 0, head_); head_ = block;",
-     "words(chunks).write(block, 0, head_);", "every_sequence"),
+     "words(chunks).write(block, 0, head_); if (!MISTAKE) head_ = block;", "every_sequence"),
 ]
+FIRST = """#include <cstdlib>
+inline const long tarn_test_mistake = std::getenv("TARN_MISTAKE") ? std::atol(std::getenv("TARN_MISTAKE")) : 0;
+"""
 
 
 def load_run():
@@ -41,14 +46,29 @@ def load_run():
     return module
 
 
-def options(run, *words):
-    return run.parse(list(words))
+def built(run):
+    """The kit, with all mistakes in it. Throws RuntimeError."""
+    root = compilers.include_root()
+    changes = [(old, new.replace("MISTAKE", f"(::tarn_test_mistake == {number})"))
+               for number, (_, old, new, _) in enumerate(MISTAKES, 1)]
+    library_code.changed(root, changes, os.path.join(root, "changed"))
+    with open(os.path.join(root, "first.h"), "w", encoding="utf-8") as first:
+        first.write(FIRST)
+    flags = ("-std=c++20 -O0 -fno-exceptions -fno-rtti -Wall -Wextra -Wconversion -Wshadow -Werror "
+             "-Wno-misleading-indentation -include first.h -Ichanged")
+    done = subprocess.run(run.build(run.parse([f"--compiler=g++ {flags}"])), cwd=root, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(done.stdout[-3000:])
+    return os.path.join(root, "kit")
 
 
-def passes(run):
-    compiler = "--compiler=g++ -std=c++20 -O1 -fno-exceptions -fno-rtti -Wall -Wextra -Wconversion -Wshadow -Werror"
-    said = run.output(options(run, compiler), os.getcwd())
-    found, wrong = run.results(said)
+def said_by(run, program, number):
+    return run.call(["env", f"TARN_MISTAKE={number}", program], ".")[1]
+
+
+def passes(run, program):
+    found, wrong = run.results(said_by(run, program, 0))
     failed = [f"{part}.{case}: {why}" for part, case, why in found if why]
     return wrong or "\n".join(failed) or (None if len(found) >= CASES else f"{len(found)} cases, at least {CASES} expected")
 
@@ -70,23 +90,21 @@ def log_case(run, text, wanted):
     return None if got == wanted else f"failures and errors: {got}, expected {wanted}"
 
 
-def mistake(run, old, new, expected):
-    root = compilers.include_root()
-    folder = os.path.join(root, "changed")
-    try:
-        library_code.changed(root, [(old, new)], folder)
-    except RuntimeError as error:
-        return str(error)
-    said = run.output(options(run, f"--compiler=g++ -std=c++20 -O0 -fno-exceptions -fno-rtti -w -I{folder}"), os.getcwd())
-    failed = {case for _, case, why in run.results(said)[0] if why}
-    return None if expected in failed else f"{expected} doesn't fail, but: {sorted(failed)}\n{said[-500:]}"
+def mistake(run, program, number, expected):
+    failed = {case for _, case, why in run.results(said_by(run, program, number))[0] if why}
+    return None if expected in failed else f"{expected} doesn't fail, but: {sorted(failed)}"
 
 
 def main():
     run: types.ModuleType = load_run()
-    cases = [("the kit passes", lambda: passes(run)), ("a log with \\r", lambda: log_case(run, LOG, (0, 0)))]
+    try:
+        program = built(run)
+    except RuntimeError as error:
+        return compilers.report([("the kit is built", lambda: str(error))])
+    cases = [("the kit passes", lambda: passes(run, program)), ("a log with \\r", lambda: log_case(run, LOG, (0, 0)))]
     cases += [(f"mistake: {name}", lambda text=text, wanted=wanted: log_case(run, text, wanted)) for name, text, wanted in LOGS]
-    cases += [(name, lambda row=row: mistake(run, *row)) for name, *row in MISTAKES]
+    cases += [(name, lambda number=number, expected=expected: mistake(run, program, number, expected))
+              for number, (name, _, _, expected) in enumerate(MISTAKES, 1)]
     return compilers.report(cases)
 
 
