@@ -484,6 +484,7 @@ bool blocks_are_right(const tested_pool& is, const answer& blocks_in, std::size_
   });
 }
 
+// shows: FM-36
 BOOST_DATA_TEST_CASE(as_many_blocks_come_out_as_the_bytes_are_for, those(in_a_buffer), is) {
   for (const std::size_t alignment : alignments) CHECK(bytes_are_right(is, is.bytes_for, alignment, {1, 2, 3, 64, 65, 200}));
   for (const std::size_t better : {2u, 8u, 256u}) {  // the same bytes at an address of which less is known
@@ -498,6 +499,7 @@ BOOST_DATA_TEST_CASE(as_many_blocks_come_out_as_the_bytes_have, those(in_a_buffe
   CHECK(is.bytes_for(0, 1) == 0u);
   for (std::size_t n = 1; n < 3000; n += n / 2 + 1) CHECK(is.blocks_in(is.bytes_for(n, 8), 8) == n);
 }
+// shows: FM-36
 BOOST_DATA_TEST_CASE(a_limit_of_blocks_is_known, those(in_a_buffer), is) {
   const std::size_t most = is.blocks_in(detail::size_limit, 1);
   if (most > 1'000'000) return;  // as many as the buffer has

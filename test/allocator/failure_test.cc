@@ -16,6 +16,7 @@
 namespace tarn::test {
 namespace {
 
+// shows: FM-3
 BOOST_AUTO_TEST_CASE(a_cap_is_exact) {
   upstream upstream;
   pool<static_size<64>, resource_store, geometric_growth<8, 64, 2, 100>> pool{resource_store{&upstream}};
@@ -73,6 +74,7 @@ BOOST_AUTO_TEST_CASE(where_a_large_chunk_cannot_be_had_a_smaller_one_is_tried) {
   BOOST_TEST(fixed.try_allocate() == nullptr);  // all of its chunks are alike
 }
 
+// shows: FM-1
 BOOST_AUTO_TEST_CASE(numbers_that_no_store_can_meet_are_refused) {
   pool<dynamic_size, no_growth<1000>> pool{dynamic_size{static_cast<std::size_t>(-1) / 8}};
   BOOST_TEST(pool.try_allocate() == nullptr);
@@ -87,6 +89,7 @@ BOOST_AUTO_TEST_CASE(numbers_that_no_store_can_meet_are_refused) {
   BOOST_TEST(unlimited.capacity() == 0u);
 }
 
+// shows: FM-2
 BOOST_AUTO_TEST_CASE(a_buffer_too_small_for_a_block_is_an_exhausted_pool) {
   for (const std::size_t bytes : {0u, 1u, 63u, 64u, 127u, 128u}) {
     alignas(64) std::byte buffer[128];

@@ -74,6 +74,7 @@ void check_trims(ledger& book, const std::vector<subject>& subjects, called_from
     if (o.exists == &has_trim) CHECK(book.without(o.name) == without);
 }
 
+// shows: FM-6
 BOOST_AUTO_TEST_CASE(every_growable_composition) {
   const rows& of = the_rows();
   ledger book;

@@ -31,6 +31,7 @@ using counted = hardened_with<generations>;
 using pools = std::tuple<object_pool<order, counted, page_local_reuse<>>, object_pool<order, checked, lock_free>,
                          object_pool<order, counted, static_array_store<64>>>;
 
+// shows: FM-48
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_stale_handle_is_refused_after_its_place_was_used_again, Pool, pools) {
   Pool pool;
   std::vector<handle<order>> stale;

@@ -250,6 +250,7 @@ BOOST_AUTO_TEST_CASE(a_half_filled_chunk_goes_back) {
   CHECK(memory.regions() == 0);
 }
 
+// shows: FM-23
 BOOST_AUTO_TEST_CASE(what_is_refused_is_told_and_changes_nothing) {
   upstream memory;
   pool_over<thread_cached<>, watched_growth<1000, fixed_growth<8192, 10'000>>> p{resource_store{&memory}};

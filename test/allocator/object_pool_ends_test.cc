@@ -75,6 +75,7 @@ using forests =
                forest<thread_cached<>>, forest<lock_free>, forest<checked>, forest<hardened, page_local_reuse<>>,
                forest<static_array_store<400>, wait_for_block<1>, mutex_locking<>>, forest<sampled_guard_pages<3, checked>>>;
 
+// shows: FM-43
 BOOST_AUTO_TEST_CASE_TEMPLATE(objects_that_own_others_are_destroyed_once, trees, forests) {
   std::mt19937 random(5);
   {

@@ -92,6 +92,7 @@ struct moody {
   static inline int alive = 0;
 };
 
+// shows: FM-41
 BOOST_AUTO_TEST_CASE(null_is_left_alone) {
   object_pool<item<8>> pool;
   pool.destroy(nullptr);
@@ -100,6 +101,7 @@ BOOST_AUTO_TEST_CASE(null_is_left_alone) {
   BOOST_TEST(pool.blocks().capacity() == 0u);
 }
 
+// shows: FM-42
 BOOST_AUTO_TEST_CASE(defect_19_a_constructor_that_throws_gives_its_block_back) {
   object_pool<moody, no_growth<5>, mutex_locking<>> pool;
   moody* const first = pool.construct(false);
@@ -115,6 +117,7 @@ BOOST_AUTO_TEST_CASE(defect_19_a_constructor_that_throws_gives_its_block_back) {
   BOOST_TEST(room_of(pool, {}, false) == 5u);
 }
 
+// shows: FM-40
 BOOST_AUTO_TEST_CASE(no_constructor_runs_without_a_block) {
   object_pool<moody, static_array_store<2>> pool;
   std::vector<moody*> all{pool.construct(false), pool.construct(false)};
@@ -131,6 +134,7 @@ BOOST_AUTO_TEST_CASE(no_constructor_runs_without_a_block) {
 
 // ---- smart pointers ---------------------------------------------------------------------------------------------------------
 
+// shows: FM-51
 BOOST_AUTO_TEST_CASE(a_unique_ptr_ends_its_object_in_its_pool) {
   using pool_type = object_pool<item<24>, static_array_store<2>>;
   pool_type pool;
@@ -192,6 +196,7 @@ BOOST_AUTO_TEST_CASE(a_shared_object_ends_with_its_last_owner) {
 
 // ---- all of it --------------------------------------------------------------------------------------------------------------
 
+// shows: FM-47
 BOOST_AUTO_TEST_CASE(release_runs_no_destructor) {
   struct loud {
     explicit loud(int& where) : ended(where) {}
@@ -310,6 +315,7 @@ BOOST_AUTO_TEST_CASE(bursts_of_every_length) {
   make_and_end<object_pool<spark, static_array_store<200>>>();
 }
 
+// shows: FM-42
 BOOST_AUTO_TEST_CASE(what_a_constructor_throws_leaves_none) {
   object_pool<spark, no_growth<100>, counting_statistics, mutex_locking<>> pool;
   std::vector<spark*> some(90);

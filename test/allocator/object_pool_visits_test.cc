@@ -148,6 +148,7 @@ void visit(called_from = {}, const Given&... given) {
   CHECK(T::misaligned == 0);
 }
 
+// shows: FM-45
 BOOST_AUTO_TEST_CASE(for_each_visits_the_live_objects) {
   visit<object_pool<item<40>>>();
   visit<object_pool<item<40>, fixed_growth<37>>>();
@@ -181,6 +182,7 @@ BOOST_AUTO_TEST_CASE(for_each_over_the_smallest_and_the_most_aligned_objects) {
   visit<object_pool<item<4096, 4096>, fixed_growth<100>>>();
 }
 
+// shows: FM-46
 BOOST_AUTO_TEST_CASE(the_current_object_may_be_destroyed) {
   const auto every_third = []<class Pool>(std::type_identity<Pool>) {
     Pool pool;
@@ -301,6 +303,7 @@ void throw_in_every_place(called_from = {}) {
   }
 }
 
+// shows: FM-46
 BOOST_AUTO_TEST_CASE(a_callback_that_throws_leaves_the_pool_whole) {
   throw_in_every_place<object_pool<item<48>, static_array_store<150>>>();
   throw_in_every_place<object_pool<item<48>, static_array_store<150>, batch_reuse<>>>();

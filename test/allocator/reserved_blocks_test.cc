@@ -37,6 +37,7 @@ static_assert(noexcept(std::declval<small&>().try_reserve_blocks(1)) && !noexcep
 static_assert(noexcept(std::declval<reservation&>().allocate()));
 static_assert(sizeof(reservation) == 3 * sizeof(void*));
 
+// shows: FM-22
 BOOST_AUTO_TEST_CASE(one_that_cannot_be_granted_throws) {
   small p;
   void* const block = p.allocate();
@@ -48,6 +49,7 @@ BOOST_AUTO_TEST_CASE(one_that_cannot_be_granted_throws) {
   p.deallocate(block);
 }
 
+// shows: FM-37 FM-38
 BOOST_AUTO_TEST_CASE(it_can_be_moved_and_given_up) {
   small p;
   reservation none;

@@ -40,6 +40,7 @@ BOOST_AUTO_TEST_CASE(the_order_of_the_policies_does_not_make_another_pool) {
   BOOST_TEST(static_cast<void*>(&one::instance()) != static_cast<void*>(&other::instance()));
 }
 
+// shows: FM-35
 BOOST_AUTO_TEST_CASE(it_is_usable_before_main) {
   BOOST_TEST(before_main.block != nullptr);
   BOOST_TEST(early::instance().owns(before_main.block));
@@ -47,6 +48,7 @@ BOOST_AUTO_TEST_CASE(it_is_usable_before_main) {
   BOOST_TEST(early_array::instance().owns(before_main.in_array));
 }
 
+// shows: FM-35
 BOOST_AUTO_TEST_CASE(it_is_usable_from_atexit_and_thread_local_destructors) {
   std::atexit([] { early::instance().deallocate(early::instance().allocate()); });
   std::thread([] {

@@ -82,6 +82,7 @@ WRONG(tarn::recycling_pool<Grid, tarn::checked> wrong; void use() { wrong.releas
 }  // namespace o4_recycling_pool_that_is_checked
 
 // expect: tarn: [O5] object_pool was given a type whose destructor may throw
+// shows: FM-52
 namespace o5_destructor_that_throws {
 struct loud {
   ~loud() noexcept(false) {}
@@ -139,6 +140,7 @@ WRONG(tarn::object_pool<long, tarn::lock_free> pool; void use() {
 }  // namespace o8_parts_of_a_stack
 
 // expect: tarn: [O9] iterators of an object_pool over an array were used, but it has no bits that show which blocks are free
+// shows: FM-50
 namespace o9_iterators_over_an_array {
 RIGHT(tarn::object_pool<long, tarn::static_array_store<9>, tarn::page_local_reuse<>> pool; void use() {
   for (long& one : pool) ++one;

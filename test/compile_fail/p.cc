@@ -137,6 +137,7 @@ WRONG(tarn::pool<tarn::static_size<64>, partless> wrong;)
 
 // expect: tarn: [P7] this exhaustion policy lacks a member that the pool uses
 // retry() isn't noexcept; a handler that throws would leave a call half done.
+// shows: FM-9
 namespace p7_exhaustion_that_may_throw {
 struct throwing_handler : tarn::report_exhaustion {
   template <class Traits>

@@ -21,12 +21,14 @@ struct narrow_lock_free : tarn::detail::stack_locking<std::uint32_t> {
 };
 
 // expect: tarn: [R1] static_size was given zero bytes, so all blocks would have the same address
+// shows: FM-1
 namespace r1_zero_bytes {
 RIGHT(tarn::pool<tarn::static_size<1>> right;)
 WRONG(tarn::pool<tarn::static_size<0>> wrong;)
 }  // namespace r1_zero_bytes
 
 // expect: tarn: [R2] the alignment isn't a power of two, so no address can have it
+// shows: FM-1
 namespace r2_alignment_of_24 {
 RIGHT(tarn::pool<tarn::static_size<48, 16>> right;)
 WRONG(tarn::pool<tarn::static_size<48, 24>> wrong;)
@@ -76,6 +78,7 @@ WRONG(tarn::pool<tarn::static_size<8>, tarn::batch_reuse<>> wrong;)
 }  // namespace r6_batches_of_small_blocks
 
 // expect: tarn: [R7] the block, or the first chunk, is larger than the address space allows
+// shows: FM-1
 namespace r7_block_beyond_address_space {
 RIGHT(tarn::pool<tarn::static_size<(std::size_t{1} << 30)>> right;)
 WRONG(tarn::pool<tarn::static_size<static_cast<std::size_t>(-1), 1>> wrong;)

@@ -284,6 +284,7 @@ void verify_many(const char* name, called_from = {}) {
   std::printf("verify() of %s: %zu blocks\n", name, reported);
 }
 
+// shows: FM-31
 BOOST_AUTO_TEST_CASE(verify_tells_of_each_damage_once) {
   verify_many<pool<static_size<64>, checked>>("batch");
   verify_many<pool<static_size<64>, lifo_reuse<>, fixed_growth<64>, checked>>("lifo");

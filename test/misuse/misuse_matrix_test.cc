@@ -238,8 +238,11 @@ BOOST_AUTO_TEST_CASE(double_free_of_a_block_used_again_by_handle) {
 }
 
 BOOST_AUTO_TEST_CASE(without_checking) { BOOST_TEST(run(policy::none) == 5u); }
+// shows: FM-7 FM-10 FM-11 FM-12 FM-14 FM-15 FM-18 FM-19
 BOOST_AUTO_TEST_CASE(hardened_pools) { BOOST_TEST(run(policy::hardened) == 23u); }
+// shows: FM-20
 BOOST_AUTO_TEST_CASE(hardened_pools_with_guard_bytes) { BOOST_TEST(run(policy::guarded) == 14u); }
+// shows: FM-13 FM-17 FM-26 FM-34
 BOOST_AUTO_TEST_CASE(checked_pools) { BOOST_TEST(run(policy::checked) == 23u); }
 
 /// A row of the matrix counts as caught where each of its ways is, in every family that has it.

@@ -113,6 +113,7 @@ void make_here() {
   orders.blocks().note_site(one);
   orders.destroy(one);
 }
+// shows: FM-32
 BOOST_AUTO_TEST_CASE(other_policies_take_no_note) {
   const recorder recording;
   make_here<>();
@@ -158,6 +159,7 @@ BOOST_AUTO_TEST_CASE(objects_that_are_left_are_no_leak) {
   }
 }
 
+// shows: FM-44
 BOOST_AUTO_TEST_CASE(an_object_that_a_burst_names_twice_is_destroyed_once) {
   const recorder recording;
   object_pool<named_order, checked> orders;

@@ -115,6 +115,7 @@ void store_meddles(const char* name, called_from = {}) {
   BOOST_TEST(end.status == 0, name << ": the child ended with " << end.status << ": " << end.words);
 }
 
+// shows: FM-26
 BOOST_AUTO_TEST_CASE(a_store_that_calls_itself_through_its_pool_is_refused) {
   store_meddles<checked>("no_locking");
   store_meddles<checked, mutex_locking<>>("mutex");
@@ -252,6 +253,7 @@ void handler_meddles(const char* name, called_from = {}) {
   std::printf("%s: %s\n", name, end.words.c_str());
 }
 
+// shows: FM-27
 BOOST_AUTO_TEST_CASE(a_signal_handler_that_interrupts_the_pool_is_refused) {
   handler_meddles<checked>("no_locking");
   handler_meddles<checked, mutex_locking<>>("mutex");
@@ -266,6 +268,7 @@ std::atomic<std::size_t> served = 0, blocks_kept = 0;
 
 // The way without checks: no lock, so nobody waits, as long as no chunk is needed. (That a pop which was interrupted notices is
 // //test/schedule's: signals seldom hit that instruction.)
+// shows: FM-27
 BOOST_AUTO_TEST_CASE(lock_free_serves_signal_handlers) {
   constexpr std::size_t enough = 100;
   const ending end = in_child([] {

@@ -80,6 +80,7 @@ BOOST_AUTO_TEST_CASE(a_link_that_was_overwritten_is_not_followed) {
   p.deallocate(used[0]);
 }
 
+// shows: FM-39
 BOOST_AUTO_TEST_CASE(a_pool_that_is_released_under_a_reservation) {
   recorder seen;
   pool<block, checked> p;
@@ -90,6 +91,7 @@ BOOST_AUTO_TEST_CASE(a_pool_that_is_released_under_a_reservation) {
   CHECK(kinds(seen).size() == 1);  // once for all blocks; which kind depends on what lies there now
 }
 
+// shows: FM-39
 BOOST_AUTO_TEST_CASE(a_reservation_that_outlives_its_pool) {
   recorder seen;
   std::optional<pool<block, checked>> p(std::in_place);

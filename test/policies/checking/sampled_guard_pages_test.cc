@@ -87,6 +87,7 @@ BOOST_AUTO_TEST_CASE(a_write_that_stays_on_the_page_is_reported_at_the_free) {
   BOOST_TEST(in_front > 3u);
 }
 
+// shows: FM-33
 BOOST_AUTO_TEST_CASE_TEMPLATE(an_address_that_faults_is_explained, Pool, pools) {
   Pool pool;
   misuse what;

@@ -44,6 +44,7 @@ std::size_t steps(std::size_t n) {
   return asked;
 }
 
+// shows: FM-31
 BOOST_AUTO_TEST_CASE(verify_looks_at_each_block_once) {
   BOOST_TEST(steps<>(1000) >= 1000u);
   BOOST_TEST(steps<>(1000) * 5 / 2 > steps<>(2000));

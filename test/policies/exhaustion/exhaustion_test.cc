@@ -395,6 +395,7 @@ struct part {
   void reset() {}
 };
 // A call that waited would take ten minutes.
+// shows: FM-49
 BOOST_AUTO_TEST_CASE(what_is_named_try_waits_in_no_product) {
   using few = static_array_store<2>;
   using waits = wait_for_block<for_ever>;
@@ -470,6 +471,7 @@ BOOST_AUTO_TEST_CASE(who_waits_gets_what_the_slow_half_takes) {
   pool.deallocate(block);
 }
 
+// shows: FM-8
 BOOST_AUTO_TEST_CASE(after_the_time_it_fails) {
   using short_wait = static_pool<struct impatient, static_size<64>, mutex_locking<>, static_array_store<2>, wait_for_block<50>>;
   auto& pool = short_wait::instance();

@@ -159,6 +159,7 @@ void expect_served(Pool& pool) {
   BOOST_TEST(signal_mask::depth == 0);
 }
 
+// shows: FM-17
 BOOST_AUTO_TEST_CASE(a_handler_allocates_and_frees_between_the_calls_of_the_program) {
   interrupted_pool<static_array_store<32>> array;
   expect_served(array);

@@ -70,6 +70,7 @@ BOOST_AUTO_TEST_CASE(a_thread_is_not_cancelled_in_a_memory_resource) {
   }));
 }
 
+// shows: FM-21
 BOOST_AUTO_TEST_CASE(a_thread_is_not_cancelled_in_a_handler_of_exhaustion) {
   struct handler {
     bool operator()(std::size_t) const {
@@ -97,6 +98,7 @@ BOOST_AUTO_TEST_CASE(a_thread_that_cannot_be_cancelled_stays_so) {
   BOOST_TEST(after == PTHREAD_CANCEL_DISABLE);
 }
 
+// shows: FM-21
 BOOST_AUTO_TEST_CASE(a_thread_is_not_cancelled_while_it_waits) {
   BOOST_TEST(outlives_cancellation([] { tarn::detail::sleep_microseconds(1); }));
   BOOST_TEST(outlives_cancellation([] {

@@ -105,6 +105,7 @@ void count_threads(called_from = {}) {
   CHECK(pool.statistics().in_use == 0);
 }
 
+// shows: FM-30
 BOOST_AUTO_TEST_CASE(threads_lose_no_count) {
   count_threads<mutex_locking<>>();
   count_threads<lock_free>();

@@ -71,6 +71,7 @@ BOOST_AUTO_TEST_CASE(statistics_needs_a_policy_that_counts) {
   pool.deallocate_batch(batch);
   BOOST_TEST(pool.statistics() == 0);
 }
+// shows: FM-29
 BOOST_AUTO_TEST_CASE(the_size_is_a_constant_where_it_can_be) {
   static_assert(knows_its_size_at_compile_time<standard> && !knows_its_size_at_compile_time<dynamic>);
   static_assert(standard::block_size() == 64 && standard::block_alignment() == 16);
