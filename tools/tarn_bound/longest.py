@@ -72,7 +72,7 @@ class Longest:
 
     def __init__(self, graph, loops, live, step, shared, faults):
         self.graph, self.loops, self.live, self.step, self.shared, self.faults = graph, loops, live, step, shared, faults
-        self.rounds = {}  # {header: (bound, nodes)}: what was assumed of loops
+        self.rounds = {}  # {header: (bound, (name, share) of shared rounds, nodes)}: what was assumed of loops
 
     def walk(self, nodes, entry, state, header=None):
         """All ways from entry through these nodes. An edge to the header leaves them."""
@@ -126,11 +126,11 @@ class Longest:
     def _rounds(self, inside, door, cost):
         """How often a loop counts that can be passed again."""
         n = self.loops.bound(inside, door)
-        self.rounds[door] = (n, inside)
-        if n is None and (share := self.loops.shared(inside, door)):
-            self.shared(*share, cost, inside)
-            return 1  # what more rounds cost is counted where they are granted
-        if n is None:
+        share = self.loops.shared(inside, door) if n is None else None
+        self.rounds[door] = n, share, inside
+        if share:
+            self.shared(*share, cost, inside)  # what more rounds cost is counted where they are granted
+        elif n is None:
             self.faults.no_bound(door, inside)
         return n or 1
 

@@ -347,6 +347,7 @@ bool grow(State& s, const store_scope<State, How>& held, std::size_t blocks, att
           bool expects = false) noexcept {
   if (detail::adopt_ahead(s, held)) return true;
   const std::size_t more = detail::get_chunks(s, held, blocks, one);
+  if (more != 0) TARN_NOT_IF(store_idle);
   if (expects && more != 0) s.locking.expect(more);
   return more != 0;
 }
