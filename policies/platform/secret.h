@@ -30,6 +30,7 @@ constexpr std::uint32_t scatter_short(std::uint32_t n) noexcept {
 /// firmware's program knows it anyway). Every call returns the same, so that threads whose first calls are simultaneous agree.
 /// Not the bytes themselves, because the C library also uses them.
 TARN_COLD inline std::uintptr_t make_secret() noexcept {
+  TARN_NOT_IF(secret_drawn);
   const auto place = reinterpret_cast<std::uintptr_t>(&secret_of_process);
   std::uint64_t words[2] = {place, 0};
   std::uintptr_t made, factor;

@@ -28,7 +28,11 @@ using array_pool = tarn::pool<tarn::static_size<48>, tarn::static_array_store<32
   name pool_##name;                                                                                                      \
   extern "C" [[gnu::noinline, gnu::used]] void* take_##name(name& pool) { return pool.try_allocate(); }                  \
   extern "C" [[gnu::noinline, gnu::used]] void give_##name(name& pool, void* block) { pool.deallocate(block); }          \
-  extern "C" [[gnu::noinline, gnu::used]] bool reserve_##name(name& pool) { return pool.try_reserve(blocks); }
+  extern "C" [[gnu::noinline, gnu::used]] bool reserve_##name(name& pool) {                                              \
+    void* const block = pool.try_reserve(blocks) ? pool.try_allocate() : nullptr;                                        \
+    pool.deallocate(block); /* the first draws a secret */                                                              \
+    return block != nullptr;                                                                                             \
+  }
 
 POOL(lifo_array, 32, array_pool<>)
 POOL(interrupts, 32, array_pool<tarn::interrupt_locking<mask>>)
