@@ -46,7 +46,8 @@ def compiled(build, source, folder, *flags, names=()):
             command = riscv_command(build.command[1:] + given + [f"-Wl,-u,{name}" for name in names], source, out)
         else:
             command = [*build.command, *given, source, "-o", out]
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", cwd=ROOT)
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                              cwd=ROOT)
     if done.returncode:
         raise RuntimeError(done.stdout)
     return out
@@ -60,5 +61,5 @@ def riscv_command(flags, source, out):
              '"-Wl,--defsym=data_bytes=$data_bytes,--defsym=stack_bytes=$stack"'
     said = subprocess.run(["bash", "-c", script], stdout=subprocess.PIPE, text=True, check=True)
     files = [os.path.join(rig, name) for name in ("riscv32.cc", "new.cc", "program.cc")]
-    return [*said.stdout.splitlines(), *flags, "-fdata-sections", "-fno-threadsafe-statics", source, *files, "-nostartfiles", "-T",
-            os.path.join(rig, "bare.ld"), "-Wl,--no-warn-rwx-segments", "-o", out]
+    return [*said.stdout.splitlines(), *flags, "-fdata-sections", "-fno-threadsafe-statics", source, *files, "-nostartfiles",
+            "-T", os.path.join(rig, "bare.ld"), "-Wl,--no-warn-rwx-segments", "-o", out]

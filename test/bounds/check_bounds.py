@@ -1,7 +1,7 @@
 """Bounds of pools by tools/tarn-bound, beside what an emulator finds. Called by test/bounds/run.
 
-A case is a call of a composition on a processor: it has a bound, not above limits.txt; no call that the emulator finds costs more;
-the bound is at most RATIO of what is found; and what the marks claim is true of every call.
+A case is a call of a composition on a processor: it has a bound, not above limits.txt; no call that the emulator finds costs
+more; the bound is not much more than what is found; and what the marks claim is true of every call.
 """
 
 import concurrent.futures
@@ -44,7 +44,7 @@ def looked_at(build, folder):
             if any(a > b for a, b in zip(found[call], figures(bound))):
                 why.append(f"found {found[call]}, which is more than the bound {figures(bound)}")
             if bound.cost[0] > COMPOSITIONS[name] * found[call][0]:
-                why.append(f"the bound {bound.cost[0]} is more than {COMPOSITIONS[name]} times {found[call][0]}, which was found")
+                why.append(f"the bound {bound.cost[0]} is more than {COMPOSITIONS[name]} times {found[call][0]}, found")
             wrong.append((f"{build.name} {name}: {call}", why))
     return rows, wrong
 

@@ -1,4 +1,4 @@
-// What must be found out: code without a bound, and marks that aren't true. As C has it, so that it is compiled for any processor.
+// What must be found out: code without a bound, and marks that aren't true.
 #if defined(WITH_MARKS)
 #include "tarn/policies/platform/config.h"
 #else

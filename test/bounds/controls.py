@@ -27,9 +27,9 @@ FOUND_OUT = {  # function: what the emulator must say of a call with 8
 }
 
 
-def tool(*words):
+def tool(*words, options=("-B",)):
     """(exit status, stdout, stderr) of tarn-bound."""
-    done = subprocess.run([sys.executable, "-B", TOOL, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    done = subprocess.run([sys.executable, *options, TOOL, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -95,8 +95,8 @@ def elsewhere(build, folder):
     machine.expect(bound.loops)
     machine.call(bound.image.symbols["send"], 24, counted=True)
     is_right = machine.cost[0] == bound.cost[0] and not machine.wrong
-    found.append((f"{build.name}: elsewhere.cc costs what its bound says", [] if is_right else [f"{machine.cost}, {bound.cost}"]))
-    return found
+    why = [] if is_right else [f"{machine.cost}, {bound.cost}"]
+    return found + [(f"{build.name}: elsewhere.cc costs what its bound says", why)]
 
 
 def statuses(folder):
@@ -121,4 +121,6 @@ def statuses(folder):
         got, said, error = tool(*words)
         is_right = got == status and (status != 2 or error.startswith("tarn-bound: ") and error.count("\n") == 1)
         found.append((f"status {status}: {name}", [] if is_right else [f"{got}: {said}{error}"]))
-    return found
+    got, _, error = tool(program, "get", options=("-B", "-E", "-S"))  # PyPI's packages aren't found
+    is_right = got == 2 and error.startswith("tarn-bound: it needs capstone and pyelftools")
+    return found + [("status 2: without capstone it says what it needs", [] if is_right else [f"{got}: {error}"])]

@@ -12,7 +12,7 @@ TITLES = {
     "batch": "`no_growth`, `batch_reuse` with a front of 256, reserved",
 }
 HEAD = """\
-# What take_NAME and give_NAME of pools.cc cost at most, by tarn-bound, and the most that the emulator found. A bound may not grow.
+# What take_NAME and give_NAME of pools.cc cost at most, by tarn-bound, and the most that the emulator found. No bound may grow.
 # test/bounds/run --write writes this file and the table of docs/bounds.md.
 #
 # processor          composition     call  bound: instructions reads writes stack cycles   found: the same

@@ -112,7 +112,7 @@ class Analysis:
                 keep(result.ends, knowledge.only(known, self.decoder.results), way)
         for header, (n, share, nodes) in longest.rounds.items():
             self.loops.append(LoopFact(name, header, n, share, frozenset(nodes), frozenset(graph.nodes) - nodes))
-        result.stack = self._stack(graph, useful, below, faults)
+        result.stack = self._stack(graph, longest.on_ways(), below, faults)
         for address, callees in below.items():
             for what in set().union(*(callee.needs for callee in callees)):
                 spent.setdefault(what, set()).add(address)
@@ -229,7 +229,7 @@ class Analysis:
     def _results(known):
         return tuple((name, value if isinstance(value, int) else NOT_ZERO) for name, value in known)
 
-    def _stack(self, graph, useful, below, faults):
+    def _stack(self, graph, passed, below, faults):
         """Bytes of stack at most, the callees' with it. A register that restores the stack only ever shrinks it."""
         depth = {graph.entry: self.decoder.entry_stack}
         deepest, todo, visits = 0, [graph.entry], 0
@@ -243,7 +243,7 @@ class Analysis:
             used = max((callee.stack for callee in below.get(at, ())), default=0)
             deepest = max(deepest, here + used - (self.decoder.entry_stack if at in graph.tails and used else 0))
             for to in graph.following(at):
-                if to in useful and here > depth.get(to, -1):
+                if to in passed and here > depth.get(to, -1):
                     depth[to] = here
                     todo.append(to)
             visits += 1

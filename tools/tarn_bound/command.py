@@ -5,7 +5,6 @@ import json
 import re
 import sys
 
-from tarn_bound import report
 from tarn_bound.instruction import NoInput
 
 USAGE = """The worst case of a function and of all that it calls, read from a linked program's machine code.
@@ -45,6 +44,11 @@ def symbols_of(image, wanted):
 
 def main(given=None):
     said = arguments(sys.argv[1:] if given is None else given)
+    try:
+        from tarn_bound import report
+    except ImportError as missing:
+        print(f"tarn-bound: it needs capstone and pyelftools: pip install capstone pyelftools ({missing})", file=sys.stderr)
+        return 2
     try:
         bounds = report.bounds(said.program, lambda image: [one for name in said.functions for one in symbols_of(image, name)],
                                said.cpu, said.assume, said.facts)

@@ -86,7 +86,8 @@ def _path(image, way, indent):
         place = elf.short_path(lines[step][0]) if isinstance(step, int) and lines[step] else ":"
         if place.rpartition(":")[0] != file:
             if file:
-                found.append(f"{indent}{file}:{min(numbers)}-{max(numbers)}: {len(numbers)}")
+                last = f"-{max(numbers)}" if max(numbers) != min(numbers) else ""
+                found.append(f"{indent}{file}:{min(numbers)}{last}: {len(numbers)}")
             file, numbers = place.rpartition(":")[0], []
         if file:
             numbers.append(int(place.rpartition(":")[2]))
