@@ -128,8 +128,8 @@
 #define TARN_CALLER_FILE __builtin_FILE()
 #define TARN_CALLER_LINE __builtin_LINE()
 
-// Notes for tools/tarn-bound about places of the code. With TARN_MARKS defined they are in a section that isn't loaded. Its name
-// begins like those of debug information, so linkers that drop what isn't used keep it.
+// Notes for tools/tarn-bound about places of the code. With TARN_MARKS defined they are in a section that isn't loaded. Its
+// name begins like those of debug information, so linkers that drop what isn't used keep it.
 //
 //   TARN_AT_MOST(n)        in a loop: it passes here at most n times each time that it is entered
 //   TARN_ROUNDS(name, n)   gives n rounds to the loops marked TARN_ROUND(name, k), each round of which takes k of them: for

@@ -29,6 +29,7 @@ def builds():
         Build("aarch64", "AArch64", ["aarch64-linux-gnu-g++", *HOSTED, "-O2"], "", ("shared.txt",)),
         Build("cortex-m4", "Cortex-M4", [*ARM, "-mcpu=cortex-m4", "-O2"], "cortex-m4", ("newlib.txt",)),
         Build("cortex-m4-Os", "Cortex-M4, -Os", [*ARM, "-mcpu=cortex-m4", "-Os"], "cortex-m4", ("newlib.txt",)),
+        Build("cortex-m33", "Cortex-M33", [*ARM, "-mcpu=cortex-m33", "-O2"], "", ("newlib.txt",)),
         Build("cortex-m0plus", "Cortex-M0+", [*ARM, "-mcpu=cortex-m0plus", "-O2"], "cortex-m0plus", ("newlib.txt",)),
         Build("cortex-m0plus-Os", "Cortex-M0+, -Os", [*ARM, "-mcpu=cortex-m0plus", "-Os"], "cortex-m0plus", ("newlib.txt",)),
         Build("riscv32", "RISC-V 32", ["riscv32", "-O2"], "", ("picolibc_{}.txt",)),

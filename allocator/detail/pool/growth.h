@@ -322,6 +322,7 @@ TARN_STEP std::size_t get_chunks_here(State& s, const store_scope<State, How>& h
     };
     do {
       if (!fetch()) return 0;
+      TARN_NOT_IF(store_idle);
     } while (blocks > 1 && fresh.blocks() < blocks);
     if (fresh.top_up()) return fresh.adopt(), fresh.blocks();
     one.store_refused = true;
