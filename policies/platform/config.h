@@ -143,22 +143,29 @@
 #define TARN_CALLER_FILE __builtin_FILE()
 #define TARN_CALLER_LINE __builtin_LINE()
 
-// Notes for tools/tarn-bound about places of the code; with TARN_MARKS defined they are in a section that isn't loaded.
+// Notes for tools/tarn-bound about places of the code. With TARN_MARKS defined they are in a section that isn't loaded. Its
+// name begins like those of debug information, so linkers that drop what isn't used keep it.
 //
 //   TARN_AT_MOST(n)        in a loop: it passes here at most n times each time that it is entered
 //   TARN_ROUNDS(name, n)   gives n rounds to the loops marked TARN_ROUND(name, k), each round of which takes k of them: for
 //   TARN_ROUND(name, k)    loops that share their rounds, or whose number only a function around them knows
 //   TARN_NOT_IF(name)      the place isn't reached if `name` is assumed. It has an instruction, so that its address is its own
+//   TARN_CHOICE(name)      from here on, in this function, at most one of the places marked TARN_CHOSEN(name) is passed
+//   TARN_CHOSEN(name)
 #if defined(TARN_MARKS) && defined(__ELF__) && defined(__GNUC__)
 #define TARN_MARK_(code, record, ...) \
-  asm volatile("770:" code "\n\t.pushsection .tarn_marks,\"?\",%%progbits\n\t.dc.a 770b, " record "\n\t.popsection" \
+  asm volatile("770:" code "\n\t.pushsection .debug_tarn_marks,\"?\",%%progbits\n\t.dc.a 770b, " record "\n\t.popsection" \
                :                                                                                                     \
                : __VA_ARGS__)
 #define TARN_AT_MOST(...) TARN_MARK_("", "0, %c0, %c1", "i"(__VA_ARGS__), "i"(__LINE__))
 #define TARN_NOT_IF(name) TARN_MARK_("\n\tnop", "1\n\t.asciz \"" #name "\"")
 #define TARN_ROUNDS(name, ...) TARN_MARK_("\n\tnop", "2, %c0\n\t.asciz \"" #name "\"", "i"(__VA_ARGS__))
 #define TARN_ROUND(name, ...) TARN_MARK_("", "3, %c0\n\t.asciz \"" #name "\"", "i"(__VA_ARGS__))
+#define TARN_CHOICE(name) TARN_MARK_("\n\tnop", "4\n\t.asciz \"" #name "\"")
+#define TARN_CHOSEN(name) TARN_MARK_("\n\tnop", "5\n\t.asciz \"" #name "\"")
 #else
+#define TARN_CHOICE(name) static_cast<void>(0)
+#define TARN_CHOSEN(name) static_cast<void>(0)
 #define TARN_AT_MOST(...) static_cast<void>(0)
 #define TARN_NOT_IF(name) static_cast<void>(0)
 #define TARN_ROUNDS(name, ...) static_cast<void>(0)

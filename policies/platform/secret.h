@@ -34,6 +34,7 @@ constexpr std::uint32_t scatter_short(std::uint32_t n) noexcept {
 /// A pool that was reserved doesn't call it.
 TARN_NONBLOCKING_BEGIN_
 TARN_COLD inline std::uintptr_t make_secret() noexcept TARN_NONBLOCKING_IF_(true) {
+  TARN_NOT_IF(secret_drawn);
   const auto place = reinterpret_cast<std::uintptr_t>(&secret_of_process);
   std::uint64_t words[2] = {place, 0};
   std::uintptr_t made, factor;

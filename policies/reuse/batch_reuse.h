@@ -218,20 +218,26 @@ struct batch_reuse {
       return block;
     }
     TARN_NOINLINE void* pop_slow(chunks_type& chunks) noexcept {
+      TARN_CHOICE(refill);
       rest_ = nullptr;
       if (!front_.has_block()) {
         if (front_.closed()) front_.open();
         if (batches_.take(front_.fill(batch), words(chunks))) {
+          TARN_CHOSEN(refill);
           front_.filled(batch, batch);
         } else {
           TARN_ROUNDS(new_blocks, batch);
           TARN_ROUNDS(new_records, batch);
           TARN_ROUNDS(runs_of_blocks, 2);
           const std::size_t n = chunks.grain(batch);
-          front_.filled(n, chunks.carve(front_.fill(n), n));
+          const std::size_t got = chunks.carve(front_.fill(n), n);
+          if (got != 0) TARN_CHOSEN(refill);
+          front_.filled(n, got);
         }
       }
-      return pop(chunks);
+      void* const block = pop(chunks);
+      if (block == nullptr) TARN_CHOSEN(refill);
+      return block;
     }
     TARN_STEP detail::status push(chunks_type&, void* block) noexcept {
       if constexpr (Prefetch == prefetch::on_free) detail::prefetch_for_write(block);

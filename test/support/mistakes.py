@@ -53,6 +53,7 @@ LISTS = [
      r'^ +"(tarn::[^"]+|[A-Z_]+", "[^"]+)"|^    broken\("([^"]+)"|caught\("([^"]+)"', "BROKEN_HEADERS ="),
     ("test/migration/run", "test/migration/check_pages.py", FIRST, "BROKEN ="),
     ("test/migration/run", "test/migration/check_tool.py", FIRST, "def self_tests"),
+    ("test/bounds/run", "test/bounds/controls.py", r'^    "(\w+)": "', "REFUSED ="),
     ("test/consumer/run", "test/consumer/bazel_rules.py", r'^    \(.*"([^"]+)"\),$', "MISTAKES ="),
     ("test/consumer/run", "packaging/vcpkg/check_port.py", r'^    \(.*"([^"]+)"\),$', "MISTAKES ="),
     ("test/consumer/run", "test/consumer/packages.py", r'^ +\(f?"[\w/.{}]+", .*"([^"]+)"\)', "def detectors"),

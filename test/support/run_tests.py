@@ -66,6 +66,7 @@ FULL = {
     "platforms": None,
     "platform_parts": None,
     "migration": None,
+    "bounds": None,
     "site": None,
     "observe": None,
 }
@@ -85,6 +86,7 @@ NIGHTLY = {
     "platforms": None,
     "platform_parts": None,
     "migration": None,
+    "bounds": None,
     "site": None,
     "observe": None,
     "fresh": None,
@@ -102,6 +104,7 @@ COMMANDS = {
     "platforms": ["test/platforms/run"],
     "platform_parts": ["test/platforms/parts"],
     "migration": ["test/migration/run"],
+    "bounds": ["test/bounds/run"],
     "site": ["test/site/run"],
     "observe": ["test/observe/run"],
     "fresh": ["test/fresh/run"],
@@ -117,9 +120,9 @@ LEAST = {
     "quick": {"gcc_sanitizers": 1800, "tsan_gcc": 250, "gcc_debug": 1900},
     "full": {"gcc_debug": 4200, "gcc": 2100, "clang19": 2100, "clang14": 2100, "sanitizers": 2900, "tsan": 270, "tsan_gcc": 270,
              "benchmarks": 45, "mallocs": 14, "cmake_list": 9, "consumer": 25, "platforms": 400, "platform_parts": 230,
-             "migration": 60, "site": 9, "observe": 12},
-    "nightly": {"clang14": 2000, "tsan_gcc": 1900, "platforms": 1100, "platform_parts": 230, "migration": 100, "site": 25,
-                "observe": 12, "packages": 5},
+             "migration": 60, "bounds": 150, "site": 9, "observe": 12},
+    "nightly": {"clang14": 2000, "tsan_gcc": 1900, "platforms": 1100, "platform_parts": 230, "migration": 100, "bounds": 150,
+                "site": 25, "observe": 12, "packages": 5},
 }
 
 NO_TESTS = 4  # Bazel's exit status where all tests were filtered out.

@@ -28,6 +28,19 @@ class Summary:
         return ways.get(None, Way(ZERO))
 
 
+@dataclass(frozen=True)
+class LoopFact:
+    """What was assumed of a loop: its header is passed `bound` times each time it is entered; or each round takes some of the
+    rounds that loops share, (name, how many)."""
+
+    function: str
+    header: int
+    bound: int | None
+    share: tuple | None
+    inside: frozenset
+    around: frozenset  # the rest of the function
+
+
 class Faults:
     def __init__(self, image, name, found):
         self.image, self.name, self.found = image, name, found
@@ -47,11 +60,11 @@ class Faults:
 
 
 class Analysis:
-    """\\param prices: {name: [(cost of a round, how many of the shared rounds it takes)]}, of an analysis before this one"""
+    """prices: {name: [(cost of a round, how many of the shared rounds it takes)]}, of an analysis before this one"""
 
     def __init__(self, image, decoder, facts, prices):
         self.image, self.decoder, self.facts, self.prices = image, decoder, facts, prices
-        self.graphs, self.summaries, self.active, self.loops = {}, {}, [], {}
+        self.graphs, self.summaries, self.active, self.loops = {}, {}, [], []
         self.without_cycles = {}  # instructions whose cycles nobody gives
         self.found_prices = {}
 
@@ -64,6 +77,7 @@ class Analysis:
         given = self.facts.cost_of(name)
         if given is not None:
             instructions, reads, writes, stack, cycles = given
+            stack += self.decoder.entry_stack
             result = Summary({knowledge.NOTHING: Way((instructions, reads, writes, cycles))}, {}, stack)
         elif at in self.image.outside or not self.image.bytes_at(at):
             result = Summary({knowledge.NOTHING: Way(ZERO)}, {f"a call of {name}, which isn't in the file": None})
@@ -96,9 +110,9 @@ class Analysis:
             ends = longest.walk(useful, at, state).ends
             for known, way in ends.items():
                 keep(result.ends, knowledge.only(known, self.decoder.results), way)
-        for header, (n, nodes) in longest.rounds.items():
-            self.loops[at, header] = n, nodes
-        result.stack = self._stack(graph, useful, below, faults)
+        for header, (n, share, nodes) in longest.rounds.items():
+            self.loops.append(LoopFact(name, header, n, share, frozenset(nodes), frozenset(graph.nodes) - nodes))
+        result.stack = self._stack(graph, longest.on_ways(), below, faults)
         for address, callees in below.items():
             for what in set().union(*(callee.needs for callee in callees)):
                 spent.setdefault(what, set()).add(address)
@@ -169,7 +183,9 @@ class Analysis:
         cost = (1, one.reads, one.writes, one.cycles or 0)
         if at in self.image.grants:
             cost = plus(cost, self._granted(at))
-        after = knowledge.after(state, one.sets)
+        after = self._chosen(at, knowledge.after(state, one.sets))
+        if after is None:
+            return []
         found = []
         if one.call is not None:
             for known, way, total in self._called(one.call, after, cost, faults, below, at):
@@ -188,6 +204,16 @@ class Analysis:
             found.append((None, after, cost, at))
         return found
 
+    def _chosen(self, at, state):
+        """The state behind marks of choices; None: one was passed before. A choice is as if a register."""
+        if at not in self.image.choices and at not in self.image.chosen:
+            return state
+        known = dict(state)
+        if any(known.get("choice " + name) == 1 for name in self.image.chosen.get(at, ())):
+            return None
+        sets = [("choice " + name, 0) for name in self.image.choices.get(at, ())]
+        return knowledge.after(state, tuple(sets + [("choice " + name, 1) for name in self.image.chosen.get(at, ())]))
+
     def _called(self, target, state, cost, faults, below, at):
         """[(state behind it, way through the callee, cost with that of the call)], one for each kind of result."""
         callee = self.function(target, knowledge.only(state, self.decoder.arguments))
@@ -203,7 +229,7 @@ class Analysis:
     def _results(known):
         return tuple((name, value if isinstance(value, int) else NOT_ZERO) for name, value in known)
 
-    def _stack(self, graph, useful, below, faults):
+    def _stack(self, graph, passed, below, faults):
         """Bytes of stack at most, the callees' with it. A register that restores the stack only ever shrinks it."""
         depth = {graph.entry: self.decoder.entry_stack}
         deepest, todo, visits = 0, [graph.entry], 0
@@ -214,9 +240,10 @@ class Analysis:
                 faults.at(f"a stack frame of a size that isn't known, {one.text}", at)
                 return 0
             here = depth[at] + one.stack
-            deepest = max(deepest, here + max((callee.stack for callee in below.get(at, ())), default=0))
+            used = max((callee.stack for callee in below.get(at, ())), default=0)
+            deepest = max(deepest, here + used - (self.decoder.entry_stack if at in graph.tails and used else 0))
             for to in graph.following(at):
-                if to in useful and here > depth.get(to, -1):
+                if to in passed and here > depth.get(to, -1):
                     depth[to] = here
                     todo.append(to)
             visits += 1

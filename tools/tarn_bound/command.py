@@ -5,7 +5,6 @@ import json
 import re
 import sys
 
-from tarn_bound import report
 from tarn_bound.instruction import NoInput
 
 USAGE = """The worst case of a function and of all that it calls, read from a linked program's machine code.
@@ -19,13 +18,14 @@ can't be read.
 def arguments(given):
     parser = argparse.ArgumentParser(prog="tarn-bound", description=USAGE,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program", metavar="PROGRAM", help="a linked ELF file: x86-64, ARM Thumb, AArch64 or RISC-V 32")
+    parser.add_argument("program", metavar="PROGRAM", help="a linked ELF file: x86-64, Thumb, AArch64 or RISC-V 32")
     parser.add_argument("functions", nargs="+", metavar="FUNCTION",
                         help="a symbol, or a regular expression that matches whole ones")
     parser.add_argument("--cpu", default="", metavar="NAME", help="cortex-m4 or cortex-m0plus: count cycles, too")
     parser.add_argument("--assume", action="append", default=[], metavar="NAME",
                         help="what TARN_NOT_IF(NAME) marks isn't reached; may be repeated")
-    parser.add_argument("--facts", action="append", default=[], metavar="FILE", help="facts on loops and functions; may be repeated")
+    parser.add_argument("--facts", action="append", default=[], metavar="FILE",
+                        help="facts on loops and functions; may be repeated")
     parser.add_argument("--path", action="store_true", help="show the dearest path: calls, loops, lines")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--at-most", type=int, metavar="N", help="exit with 1 above that many instructions")
@@ -44,6 +44,11 @@ def symbols_of(image, wanted):
 
 def main(given=None):
     said = arguments(sys.argv[1:] if given is None else given)
+    try:
+        from tarn_bound import report
+    except ImportError as missing:
+        print(f"tarn-bound: it needs capstone and pyelftools: pip install capstone pyelftools ({missing})", file=sys.stderr)
+        return 2
     try:
         bounds = report.bounds(said.program, lambda image: [one for name in said.functions for one in symbols_of(image, name)],
                                said.cpu, said.assume, said.facts)

@@ -5,15 +5,15 @@ import re
 from tarn_bound.instruction import Instruction
 
 # They don't come back, so no path that counts goes through them.
-ENDS = re.compile(r"abort|exit|_exit|_Exit|__stack_chk_fail|__assert_fail|__assert_func|__cxa_(throw|rethrow|pure_virtual)|"
-                  r"_Unwind_Resume|_ZSt\d+__throw\w*|_ZSt9terminatev")
-# A part of a function that compilers place elsewhere.
-APART = re.compile(r"\.cold\b|\.part_of\b")
+ENDS = re.compile(r"abort|exit|_exit|_Exit|__stack_chk_fail|__assert_fail|__assert_func|__cxa_(throw|rethrow)|"
+                  r"__cxa_pure_virtual|_Unwind_Resume|_ZSt\d+__throw\w*|_ZSt9terminatev")
+# The part of a function that the compiler thinks is seldom run.
+APART = re.compile(r"\.cold\b")
 
 
 class Graph:
-    """nodes: {address: Instruction}, all that jumps reach from the entry. tails: {address: function}: a jump to another function
-    is a call whose return is this function's."""
+    """nodes: {address: Instruction}, all that jumps reach from the entry. tails: {address: Edge to another function}: a call
+    whose return is this function's."""
 
     def __init__(self, image, decoder, entry):
         self.entry, self.nodes, self.tails = entry, {}, {}

@@ -14,7 +14,7 @@ from elftools.elf.sections import SymbolTableSection
 from tarn_bound.instruction import NoInput
 
 ALLOCATED, EXECUTABLE = 2, 4
-AT_MOST, NOT_IF, ROUNDS, ROUND = range(4)  # kinds of marks, which policies/platform/config.h writes
+AT_MOST, NOT_IF, ROUNDS, ROUND, CHOICE, CHOSEN = range(6)  # kinds of marks, which policies/platform/config.h writes
 
 
 class Image:
@@ -48,9 +48,11 @@ class Image:
         self.outside = self._stubs(elf)  # {address of a stub: the function that it calls, of a shared library}
         self.marks = {}  # {address: {(line, bound)}}
         self.unreached = collections.defaultdict(set)  # {address: assumptions under which it isn't reached}
+        self.choices = collections.defaultdict(set)  # {address: names of choices that begin}
+        self.chosen = collections.defaultdict(set)  # {address: names of choices of which this is one}
         self.grants = collections.defaultdict(dict)  # {address: {name: rounds that its loops have from here on, all together}}
         self.shares = collections.defaultdict(dict)  # {address: {name: how many of them a pass takes}}
-        if section := elf.get_section_by_name(".tarn_marks"):
+        if section := elf.get_section_by_name(".debug_tarn_marks"):
             self._read_marks(section.data())
 
     def address(self, value):
@@ -76,15 +78,15 @@ class Image:
             address, kind = self.address(number()), number()
             if kind == AT_MOST:
                 self.marks.setdefault(address, set()).add((number(), number()))
-            elif kind == NOT_IF:
-                self.unreached[address].add(name())
+            elif kind in (NOT_IF, CHOICE, CHOSEN):
+                {NOT_IF: self.unreached, CHOICE: self.choices, CHOSEN: self.chosen}[kind][address].add(name())
             elif kind in (ROUNDS, ROUND):
                 of = self.grants if kind == ROUNDS else self.shares
                 count = number()
                 of[address][name()] = count
             else:
-                raise NoInput(f"{self.path}: .tarn_marks has a record of a kind that isn't known, {kind}")
-        for of in (self.marks, self.unreached, self.grants, self.shares):
+                raise NoInput(f"{self.path}: .debug_tarn_marks has a record of a kind that isn't known, {kind}")
+        for of in (self.marks, self.unreached, self.grants, self.shares, self.choices, self.chosen):
             of.pop(0, None)
 
     def _stubs(self, elf):

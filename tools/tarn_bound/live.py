@@ -31,4 +31,4 @@ class Live:
 
     def dead(self, at, state):
         live = self._before.get(at)
-        return () if live is None else [name for name, _ in state if name not in live]
+        return () if live is None else [name for name, _ in state if name not in live and not name.startswith("choice ")]

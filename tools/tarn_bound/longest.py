@@ -72,7 +72,8 @@ class Longest:
 
     def __init__(self, graph, loops, live, step, shared, faults):
         self.graph, self.loops, self.live, self.step, self.shared, self.faults = graph, loops, live, step, shared, faults
-        self.rounds = {}  # {header: (bound, nodes)}: what was assumed of loops
+        self.ends, self.taken = set(), {}  # nodes that return; {node: those that ways come from}
+        self.rounds = {}  # {header: (bound, (name, share) of shared rounds, nodes)}: what was assumed of loops
 
     def walk(self, nodes, entry, state, header=None):
         """All ways from entry through these nodes. An edge to the header leaves them."""
@@ -98,6 +99,16 @@ class Longest:
                             keep(walk.leaving, (to, after), its)
         return walk
 
+    def on_ways(self):
+        """The nodes that ways to a return pass."""
+        found, todo = set(), list(self.ends)
+        while todo:
+            at = todo.pop()
+            if at not in found:
+                found.add(at)
+                todo += self.taken.get(at, ())
+        return found
+
     def _joined(self, ways):
         if len(ways) <= MOST_STATES:
             return ways
@@ -114,11 +125,13 @@ class Longest:
         for edge, after, cost, what in self.step(at, state):
             its = Way(plus(way.cost, cost), way, what)
             if edge is None:
+                self.ends.add(at)
                 keep(walk.ends, after, its)
                 continue
             if edge.tested:
                 after = knowledge.tested(after, edge.tested, edge.is_zero)
             if after is not None:
+                self.taken.setdefault(edge.to, set()).add(at)
                 its.cost = plus(its.cost, (0, 0, 0, edge.more_cycles))
                 keep(walk.leaving, (edge.to, knowledge.without(after, self.live.dead(edge.to, after))), its)
         return walk
@@ -126,11 +139,11 @@ class Longest:
     def _rounds(self, inside, door, cost):
         """How often a loop counts that can be passed again."""
         n = self.loops.bound(inside, door)
-        self.rounds[door] = (n, inside)
-        if n is None and (share := self.loops.shared(inside, door)):
-            self.shared(*share, cost, inside)
-            return 1  # what more rounds cost is counted where they are granted
-        if n is None:
+        share = self.loops.shared(inside, door) if n is None else None
+        self.rounds[door] = n, share, inside
+        if share:
+            self.shared(*share, cost, inside)  # what more rounds cost is counted where they are granted
+        elif n is None:
             self.faults.no_bound(door, inside)
         return n or 1
 

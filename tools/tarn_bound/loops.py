@@ -31,9 +31,9 @@ class Loops:
         return None
 
     def _of_marks(self, part, header, inner, marks):
-        """Each round must pass a mark: without the marked places, no cycle is left. A compiler may make one loop of two, and may
-        write a mark several times. One mark, whose copies share its passes, bounds the loop alone. If each round passes all of
-        several, the least does; else they may be of different loops of the program, and their bounds multiply."""
+        """Each round must pass a mark: without the marked places, no cycle is left. A compiler may make one loop of two, and
+        may write a mark several times. One mark, whose copies share its passes, bounds the loop alone. If each round passes all
+        of several, the least does; else they may be of different loops of the program, and their bounds multiply."""
         if not marks or self._cycles(set(part) - set(marks) - inner):
             return None
         of_line = {}

@@ -39,7 +39,7 @@ class Bound:
     without_cycles: list
     way: Way
     image: elf.Image
-    loops: list  # (function, header, bound, addresses)
+    loops: list  # LoopFact
 
     def figures(self):
         found = {"instructions": self.cost[0], "reads": self.cost[1], "writes": self.cost[2], "stack": self.stack}
@@ -49,8 +49,8 @@ class Bound:
 
     def as_json(self):
         return {"function": self.name, "bounded": not self.faults, **self.figures(), "why": self.faults,
-                "loops": [{"function": function, "header": header, "bound": bound, "addresses": sorted(addresses)}
-                          for function, header, bound, addresses in self.loops],
+                "loops": [{"function": one.function, "place": self.image.place(one.header), "bound": one.bound,
+                           "shares": one.share} for one in self.loops],
                 "path": self.path()}
 
     def lines(self, with_path):
@@ -86,7 +86,8 @@ def _path(image, way, indent):
         place = elf.short_path(lines[step][0]) if isinstance(step, int) and lines[step] else ":"
         if place.rpartition(":")[0] != file:
             if file:
-                found.append(f"{indent}{file}:{min(numbers)}-{max(numbers)}: {len(numbers)}")
+                last = f"-{max(numbers)}" if max(numbers) != min(numbers) else ""
+                found.append(f"{indent}{file}:{min(numbers)}{last}: {len(numbers)}")
             file, numbers = place.rpartition(":")[0], []
         if file:
             numbers.append(int(place.rpartition(":")[2]))
@@ -130,7 +131,6 @@ def bounds(path, choose, cpu="", assumed=(), facts_files=()):
     for name in choose(image):
         analysis, summary = analysed(image, decoder, facts, image.symbols[name])
         worst = summary.worst
-        loops = [(image.name_of(at), header, n, nodes) for (at, header), (n, nodes) in analysis.loops.items() if n is not None]
         found.append(Bound(name, worst.cost, summary.stack, list(summary.faults), decoder.has_cycles,
-                           list(analysis.without_cycles), worst, image, loops))
+                           list(analysis.without_cycles), worst, image, list(dict.fromkeys(analysis.loops))))
     return found

@@ -127,6 +127,8 @@ class Decoder:
             first = raw.reg_name(o[0].reg)
             other = o[1].imm if o[1].type == A.ARM_OP_IMM else raw.reg_name(o[1].reg)
             return ((FLAGS, ("copy", first) if other == 0 else ("compare", first, other)),)
+        elif m in ("subs", "adds") and len(o) == 3 and o[2].type == A.ARM_OP_IMM and o[2].imm == 0:
+            what = {0: ("copy", raw.reg_name(o[1].reg))}
         elif m == "adr":
             what = {0: NOT_ZERO}
         first = raw.reg_name(o[0].reg) if o and o[0].type == A.ARM_OP_REG else ""

@@ -323,6 +323,7 @@ TARN_STEP std::size_t get_chunks_here(State& s, const store_scope<State, How>& h
     };
     do {
       if (!fetch()) return 0;
+      TARN_NOT_IF(store_idle);
     } while (blocks > 1 && fresh.blocks() < blocks);
     if (fresh.top_up()) return fresh.adopt(), fresh.blocks();
     one.store_refused = true;
@@ -348,6 +349,7 @@ bool grow(State& s, const store_scope<State, How>& held, std::size_t blocks, att
           bool expects = false) noexcept {
   if (detail::adopt_ahead(s, held)) return true;
   const std::size_t more = detail::get_chunks(s, held, blocks, one);
+  if (more != 0) TARN_NOT_IF(store_idle);
   if (expects && more != 0) s.locking.expect(more);
   return more != 0;
 }

@@ -1,0 +1,94 @@
+// What must be found out: code without a bound, and marks that aren't true.
+#if defined(WITH_MARKS)
+#include "tarn/policies/platform/config.h"
+#else
+#define TARN_AT_MOST(...) static_cast<void>(0)
+#define TARN_NOT_IF(name) static_cast<void>(0)
+#define TARN_ROUNDS(name, ...) static_cast<void>(0)
+#define TARN_ROUND(name, ...) static_cast<void>(0)
+#define TARN_CHOICE(name) static_cast<void>(0)
+#define TARN_CHOSEN(name) static_cast<void>(0)
+#endif
+#define CONTROL extern "C" [[gnu::noinline, gnu::used]]
+
+volatile int sink;
+int (*volatile other)(int);
+
+CONTROL int no_mark(int n) {
+  int sum = 0;
+  for (int i = 0; i < n; ++i) sum += sink;
+  return sum;
+}
+CONTROL int indirect(int n) { return other(n) + 1; }
+CONTROL int recursive(int n) { return n < 2 ? 1 : sink + recursive(n - 1) + recursive(n - 2); }
+CONTROL int two_loops(int n) {  // the mark is the inner one's
+  int sum = 0;
+  for (int i = 0; i < n; ++i)
+    for (int k = 0; k < sink; ++k) {
+      TARN_AT_MOST(4);
+      sum += sink;
+    }
+  return sum;
+}
+CONTROL int ungranted(int n) {
+  int sum = 0;
+  for (int i = 0; i < n; ++i) {
+    TARN_ROUND(nobody_grants, 1);
+    sum += sink;
+  }
+  return sum;
+}
+
+// These have a bound, and it isn't true for what check_bounds.py calls them with.
+CONTROL int right_mark(int n) {
+  int sum = 0;
+  for (int i = 0; i < n; ++i) {
+    TARN_AT_MOST(8);
+    sum += sink;
+  }
+  return sum;
+}
+CONTROL int wrong_mark(int n) {  // too low, and the bound is above what is found: a dearer way is never taken
+  int sum = 0;
+  if (n > 1000) {
+#define TEN sum += sink, sum += sink, sum += sink, sum += sink, sum += sink, sum += sink, sum += sink, sum += sink, sum += sink
+    TEN, TEN, TEN, TEN;
+  }
+  for (int i = 0; i < n; ++i) {
+    TARN_AT_MOST(3);
+    sum += sink;
+  }
+  return sum;
+}
+CONTROL int wrong_not_if(int n) {
+  if (n > 3) {
+    TARN_NOT_IF(small);
+    for (int i = 0; i < n; ++i) {
+      TARN_AT_MOST(8);
+      sink = sink + i;
+    }
+  }
+  return sink;
+}
+CONTROL int wrong_rounds(int n) {
+  int sum = 0;
+  TARN_ROUNDS(few, 2);
+  for (int i = 0; i < n; ++i) {
+    TARN_ROUND(few, 1);
+    sum += sink;
+  }
+  return sum;
+}
+CONTROL int wrong_choice(int n) {
+  TARN_CHOICE(way);
+  if (n > 3) {
+    TARN_CHOSEN(way);
+    sink = sink + 1;
+  }
+  if (n > 2) {
+    TARN_CHOSEN(way);
+    sink = sink + 2;
+  }
+  return sink;
+}
+int main() {}
