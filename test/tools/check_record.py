@@ -4,6 +4,8 @@ also where it is killed or the log is full; of a log that is cut or damaged all 
 is seen to fail on one with a mistake, and the reader gets logs that are made here."""
 
 import collections
+import ctypes
+import gzip
 import os
 import random
 import re
@@ -21,7 +23,8 @@ import compilers
 
 TOOL = os.path.join(ROOT, "tools/tarn-record")
 SOURCES = os.path.join(ROOT, "tools/tarn_record")
-RECORDER = "blocks.h", "frames.h", "mappings.h", "recorder.cc", "stacks.h"
+RECORDER = "blocks.h", "frames.h", "mappings.h", "recorder.cc", "stacks.h", "unwinding.h"
+PROGRAMS = "print", "compress", "convert"
 SECONDS = 120  # for what hangs
 HEADER, BLOCK = 4096, 128 * 1024
 
@@ -100,6 +103,21 @@ class Recorder:
             return None if word == "-" else int(word, 0)
         rows = (line.split() for line in done.stdout.splitlines())
         return [Call(int(row[0]), int(row[1]), row[2], *map(number, row[3:])) for row in rows]
+
+
+    def stacks(self, log, said=""):
+        """The calls with their stacks, each (name, size, how many it stands for, addresses); the mappings."""
+        done = subprocess.run([os.path.join(self.root, "tarn_record_print"), "--stacks", log], capture_output=True, text=True,
+                              timeout=SECONDS, errors="replace", check=False)
+        if done.returncode or not re.search(said, done.stderr):
+            raise Wrong(f"exit status {done.returncode}; said {done.stderr[:2000]!r}, not {said!r}")
+        calls, mappings = [], []
+        for row in (line.split(maxsplit=4) if line.startswith("mapping") else line.split() for line in done.stdout.splitlines()):
+            if row[0] == "mapping":
+                mappings.append((int(row[1], 0), int(row[2], 0), row[4] if len(row) > 4 else ""))
+            elif len(row) > 7:
+                calls.append((row[2], int(row[3]), int(row[7]), [int(one, 0) for one in row[8:]]))
+        return calls, mappings
 
 
 class Wrong(Exception):
@@ -223,6 +241,53 @@ def check_crash(recorder, folder):
     expect("no end" in told, told)
 
 
+def check_stacks(recorder, folder):
+    """Each block's stack is the one that the program says; with --no-stacks there is none."""
+    logs, said, _ = recorder.run(folder, recorder.programs["recorded"], "stacks")
+    found = {size: stack for name, size, _, stack in recorder.stacks(logs[0])[0] if name == "malloc" and 9000 <= size < 9162}
+    rows = [[int(word, 0) for word in line.split()] for line in said.splitlines()]
+    expect(len(rows) == 162 and len({tuple(row[1:]) for row in rows}) == 81, f"{len(rows)} stacks")
+    for size, *callers in rows:
+        stack = found.get(size, [])
+        expect(stack[1:1 + len(callers)] == callers, f"{size}: {list(map(hex, stack))} hasn't {list(map(hex, callers))}")
+        expect(len(stack) > len(callers) + 3, f"{size}: nothing above main")
+    logs, _, _ = recorder.run(folder, recorder.programs["recorded"], "stacks", options=("--no-stacks",))
+    expect(recorder.stacks(logs[0]) == ([], []), "stacks that weren't wanted")
+
+
+def check_sampled(recorder, folder):
+    """Where stacks are dear only some are looked at, and what they stand for is all. With --every-stack, all."""
+    count = 200000
+    for option in "--every-stack", None:
+        logs, _, _ = recorder.run(folder, recorder.programs["recorded"], "many-stacks", str(count), options=[option] if option else [])
+        stands_for = [many for _, size, many, _ in recorder.stacks(logs[0])[0] if size == 9000]
+        expect(len(stands_for) == count if option else len(stands_for) < count * .9, f"{len(stands_for)} stacks")
+        expect(.7 * count < sum(stands_for) < 1.3 * count, f"{len(stands_for)} stacks that stand for {sum(stands_for)} calls")
+
+
+def check_kills(recorder, folder):
+    """Killed at any moment, a log is whole, and has the stack of each call."""
+    dice = random.Random(1)
+    log = os.path.join(folder, "log")
+    own = {"LD_PRELOAD": os.path.join(recorder.built, "libtarn_record.so"), "TARN_RECORD_LOG": log, "TARN_RECORD_STACKS": "1",
+           "TARN_RECORD_MAX": "4000000"}
+    for number in range(20):
+        with subprocess.Popen([recorder.programs["recorded"], "endless-stacks"], env={**os.environ, **own}) as program:
+            while not os.path.exists(log) and program.poll() is None:
+                pass
+            time.sleep(dice.random() * .02)
+            program.kill()
+        if os.path.getsize(log) < HEADER:
+            expect(number != 19, "no log has anything")  # before its first call
+            os.unlink(log)
+            continue
+        calls, mappings = recorder.stacks(log, said="no end|full")
+        expect(all(stack for *_, stack in calls), "a call's stack isn't in the log")
+        expect(not calls or mappings, "no mappings")
+        follow(recorder.calls(log, said="no end|full"))
+        os.unlink(log)
+
+
 def check_max(recorder, folder):
     logs, _, told = recorder.run(folder, recorder.programs["recorded"], "loop", "200000", options=("--max", "300K"))
     calls = recorder.calls(logs[0], said="full: 307200 bytes")
@@ -235,6 +300,10 @@ def check_libraries(recorder, folder):
     logs, _, _ = recorder.run(folder, recorder.programs["host"], recorder.programs["plugin.so"], status=7)
     calls = [call for call in recorder.calls(logs[0]) if call.name in ("new[]", "delete[]")]
     expect([call.size for call in calls] == [5151, None, (1 << 62) - 1] and calls[0].address == calls[1].address, str(calls))
+    calls, mappings = recorder.stacks(logs[0])
+    stack = next(stack for _, size, _, stack in calls if size == 5151)
+    paths = [[path for begin, end, path in mappings if begin <= address < end] for address in stack[:2]]
+    expect(paths == [[recorder.programs["plugin.so"]], [recorder.programs["host"]]], f"{paths}")
 
 
 def check_programs(recorder, folder):
@@ -244,6 +313,119 @@ def check_programs(recorder, folder):
     found = [sum(call.name == "malloc" and 1 <= call.size <= 20 for call in recorder.calls(log, said="no end|^$"))
              for log in logs]
     expect(len(logs) == 3 and sorted(found)[1:] >= [10, 20] and "and 2 of other processes" in told, f"{found}\n{told}")
+
+
+def compress(recorder, log):
+    """Whether it could; where libzstd isn't there, it can't, and says so."""
+    done = subprocess.run([sys.executable, "-B", TOOL, "--built", recorder.built, "--compress", log], capture_output=True,
+                          text=True, check=False)
+    try:
+        ctypes.CDLL("libzstd.so.1")
+    except OSError:
+        expect(done.returncode == 2 and "libzstd.so.1: it isn't here" in done.stderr, done.stderr)
+        return False
+    expect(done.returncode == 0 and "bytes before" in done.stdout, done.stderr)
+    return True
+
+
+def check_compressed(recorder, folder):
+    """What is in a log stays in it: of one that ended, one that was killed, and one that is compressed."""
+    for words, status in (("threads", "4", "20000"), 0), (("crash", "3"), 128 + signal.SIGSEGV):
+        logs, _, _ = recorder.run(folder, recorder.programs["recorded"], *words, status=status)
+        said = "no end" if status else "^$"
+        before = os.path.getsize(logs[0]), recorder.calls(logs[0], said=said), recorder.stacks(logs[0], said=said)
+        for times in range(2):
+            if not compress(recorder, logs[0]):
+                return
+            after = os.path.getsize(logs[0]), recorder.calls(logs[0], said=said), recorder.stacks(logs[0], said=said)
+            expect(after[1:] == before[1:], f"{words}: other calls or stacks, compressed {times + 1} times")
+            expect(after[0] < before[0] / 2, f"{words}: {before[0]} bytes before, {after[0]} now")
+
+
+def convert(recorder, folder, data, status=0, said="^$"):
+    """What --stacks prints of the log that is made of it."""
+    source, log = os.path.join(folder, "source"), os.path.join(folder, "converted")
+    with open(source, "wb") as file:
+        file.write(data)
+    done = subprocess.run([sys.executable, "-B", TOOL, "--built", recorder.built, "--convert", source, "-o", log],
+                          capture_output=True, text=True, check=False)
+    expect(done.returncode == status and re.search(said, done.stderr), f"exit status {done.returncode}: {done.stderr!r}")
+    done = subprocess.run([os.path.join(recorder.root, "tarn_record_print"), "--stacks", log], capture_output=True, text=True,
+                          check=False)
+    expect(done.returncode == 0 and done.stderr == "", done.stderr)
+    return done.stdout
+
+
+HEAPTRACK_RAW = b"""v 10400 3
+x 9 /bin/prog
+X prog -x
+m 1 -
+m 1 x 5000 0 a38 1000 861
+m 9 /lib/x so 7000 0 b70
+t 5123 0
+t 7456 1
++ 40 2 a000
+c a
+t 7456 0
++ 18 3 b000
+- a000
+"""
+HEAPTRACK_MADE = b"""v 10400 3
+X prog -x
+s 9 /bin/prog
+i 5123 1
+t 1 0
+i 7456 1
+t 2 1
+a 40 2
++ 0
++ 0
+c a
+- 0
+a 18 1
++ 1
++ 0
+"""
+MAPPED = "mapping 0x5000 0x5a38 0 /bin/prog\nmapping 0x6000 0x6861 0x1000 /bin/prog\nmapping 0x7000 0x7b70 0 /lib/x so\n"
+
+
+def trace_of(*events):
+    """A dump of trace_ring: (ticks, kind, pool, address, bytes), of one thread."""
+    rows = [(77, 0, 0x80 << 56, 0)] + [(pool, address, kind << 56 | size, ticks) for ticks, kind, pool, address, size in events]
+    return (b"tarntrac" + struct.pack("<6I5Q", 0x01020304, 1, 80, 32, 32, 1, 1000, 0, 2000, 1000, 0).ljust(72, b"\0") +
+            struct.pack("<4Q", 0, 0, len(rows), 0x6563656970) + b"".join(struct.pack("<4Q", *row) for row in rows) +
+            struct.pack("<4Q", 0, 1, 0, 0x6563656970))
+
+
+def check_converted(recorder, folder):
+    """What a log prints makes the same log; what heaptrack and trace_ring wrote; of what is cut, what is there."""
+    logs, _, _ = recorder.run(folder, recorder.programs["recorded"], "many-stacks", "30000")
+    with open(os.path.join(folder, "lines"), "w", encoding="utf-8") as file:
+        subprocess.run([os.path.join(recorder.root, "tarn_record_print"), "--stacks", logs[0]], stdout=file, check=True)
+    with open(file.name, "rb") as file:
+        lines = file.read()
+    expect(convert(recorder, folder, lines).encode() == lines, "another log is made of what a log prints")
+    first = b"# a comment\n7 2 new 24 64 0x40 -\n9 1 realloc 5 - 0x80 0x40\n"
+    for wrong in b"10 1 alloc 5 - 0x80 -\n", b"10 1 malloc five - 0x80 -\n", b"10 1 malloc 5 - 0x80\n", b"10 1 malloc 5 3 0x80 -\n":
+        found = convert(recorder, folder, first + wrong, 1, "line 4 is wrong, and the log ends before it")
+        expect(found == "7 2 new 24 64 0x40 -\n9 1 realloc 5 - 0x80 0x40\n", found)
+    raw = ("1 1 malloc 64 - 0xa000 - 1 0x7457 0x5124\n10000001 1 malloc 24 - 0xb000 - 1 0x7457\n10000002 1 free - - 0xa000 -\n")
+    made = ("1 1 malloc 64 - 0x10000 - 1 0x7457 0x5124\n2 1 malloc 64 - 0x10040 - 1 0x7457 0x5124\n"
+            "10000001 1 free - - 0x10040 -\n10000002 1 malloc 24 - 0x10080 - 1 0x5124\n"
+            "10000003 1 malloc 64 - 0x10040 - 1 0x7457 0x5124\n")
+    expect(convert(recorder, folder, HEAPTRACK_RAW) == MAPPED + raw, convert(recorder, folder, HEAPTRACK_RAW))
+    expect(convert(recorder, folder, HEAPTRACK_MADE) == made, convert(recorder, folder, HEAPTRACK_MADE))
+    packed = gzip.compress(HEAPTRACK_RAW)
+    expect(convert(recorder, folder, packed) == MAPPED + raw, "compressed by gzip")
+    found = convert(recorder, folder, packed[:-9], 1, "can't be unpacked to its end")
+    expect((MAPPED + raw).startswith(found), found)
+    found = convert(recorder, folder, HEAPTRACK_RAW + b"+ 5 nothing\n", 1, "line 14 is no line of heaptrack")
+    expect(found == MAPPED + raw, found)
+    trace = trace_of((1000, 1, 9, 0xa000, 48), (1005, 1, 9, 0xb000, 48), (1010, 3, 9, 0xa000, 4096), (1020, 2, 9, 0xa000, 48),
+                     (1030, 6, 9, 0, 0))
+    found = convert(recorder, folder, trace)
+    expect(found == "0 1 malloc 48 - 0xa000 -\n5 1 malloc 48 - 0xb000 -\n20 1 free - - 0xa000 -\n30 1 free - - 0xb000 -\n", found)
+    convert(recorder, folder, trace[:-40], 1, "the file ends at byte")
 
 
 def check_nothing(recorder, folder):
@@ -261,7 +443,9 @@ def check_nothing(recorder, folder):
 
 
 CHECKS = {"calls": check_calls, "threads": check_threads, "order": check_order, "threads in turns": check_turns,
-          "forks": check_forks, "kill -9": check_kill, "crash": check_crash, "--max": check_max,
+          "forks": check_forks, "kill -9": check_kill, "crash": check_crash, "stacks": check_stacks,
+          "sampled stacks": check_sampled, "kills at random": check_kills, "--max": check_max,
+          "compressed": check_compressed, "converted": check_converted,
           "libraries": check_libraries, "programs": check_programs, "nothing": check_nothing}
 TAKEN = ("  void* const block = function();\n"
          "  if (outer.is_logged()) log({what, ticks(), number(block), bytes, alignment, 0, 0, from});\n")
@@ -286,6 +470,15 @@ MISTAKES = {
     "no limit": ("--max", "process->end + block_bytes > most_bytes", "false"),
     "it doesn't say that it is full": ("--max", "process->header->stopped = reason;", ""),
     "operators of libraries": ("libraries", '"_Znwm");', '"_Znwm"); return false;'),
+    "callers aren't compared": ("stacks", "word_at(outer->top - 8) != outer->returns_to", "false"),
+    "a frame without its callers": ("stacks", "  std::uint32_t stack = outer == nullptr ? 0 : outer->stack;", "  std::uint32_t stack = 0;"),
+    "all frames are as far above the stack pointer": ("stacks", "its.kind == rule_kind::above_stack_pointer ?", "true ?"),
+    "a rule for the beginning of a function": ("stacks", "return at_code_ < returns_to_;", "return false;"),
+    "what stacks stand for": ("sampled stacks", "std::uint64_t{budget.rarity} << stack_bits", "0"),
+    "each stack, however dear": ("sampled stacks", "skips != 0) return --skips, true;", "true) return false;"),
+    "mappings of the beginning": ("libraries", "if (is_told(address, address + 1)) return;", "if (process->stacks.ranges != 0) return;"),
+    "stacks are written once a block is full": ("kills at random", "  commit(first, static_cast<unsigned>(what));", "  (void)what;\n  *first = 0;"),
+    "a stack's number before the stack": ("kills at random", "own.generation != process->generation.load(std::memory_order_relaxed)) return found;", "own.generation != process->generation.load(std::memory_order_relaxed)) return found;\n  if (to.last % 7 == 0) return to.last + 1;"),
     "one name for all": ("programs", "access(process->path, F_OK) == 0", "false"),
 }
 
@@ -317,8 +510,8 @@ def varint(value):
 class Block:
     """Calls as format.h says."""
 
-    def __init__(self, thread, first, kind=1, coding=0):
-        self.thread, self.first, self.kind, self.coding = thread, first, kind, coding
+    def __init__(self, thread, first, kind=1, coding=0, first_stack=0):
+        self.thread, self.first, self.kind, self.coding, self.first_stack = thread, first, kind, coding, first_stack
         self.ticks, self.last, self.count, self.data = first, 0, 0, b""
 
     def address(self, value):
@@ -351,7 +544,7 @@ class Block:
         used = (len(self.data) + 7) // 8 * 8
         stored = (used + 64 + 63) // 64 * 64
         head = struct.pack("<IHHIIIIIIQQQ", 0x6b6c6274, self.kind, self.coding, stored, number, self.thread,
-                           0 if is_open else used, 0 if is_open else self.count, 0, self.first, self.ticks, 1000 + self.ticks)
+                           0 if is_open else used, 0 if is_open else self.count, self.first_stack, self.first, self.ticks, 1000 + self.ticks)
         data = self.data.ljust(used, b"\0")
         total = 0xcbf29ce484222325
         for word, in struct.iter_unpack("<Q", head + data):
@@ -377,6 +570,16 @@ def two_threads():
     return first, second.add(170, "aligned_alloc", 0, 1 << 40, 4096)
 
 
+def some_stacks():
+    """Stacks 1 (0x500) and 2 (0x600, called from 1), in a block of their own; a mapping between them."""
+    block = Block(0, 100, kind=2, first_stack=1)
+    block.data += bytes([1]) + block.address(0x500) + varint(1)
+    block.data += bytes([2]) + varint(0x400) + varint(0x1000) + varint(0) + varint(4) + b"/lib" + varint(2) + b"ID"
+    block.data += bytes([1]) + block.address(0x600) + varint(1)
+    block.count = 3
+    return (block,)
+
+
 ORDERED = [(110, 1, "malloc", 0x1000), (120, 1, "free", 0x1000), (125, 2, "new", 0x1000), (130, 1, "malloc", 0x2000),
            (140, 2, "malloc", 0x2000), (150, 1, "realloc", 0x3003), (160, 1, "delete", 0x3003), (170, 3, "aligned_alloc", None)]
 
@@ -390,6 +593,9 @@ def damage_cases():
     flipped[at + 3] ^= 1
     no_mark = bytearray(whole)
     no_mark[HEADER] ^= 1
+    stacks, = some_stacks()
+    no_entry = bytearray(header() + first.bytes(0) + second.bytes(1) + stacks.bytes(2, is_open=True))
+    no_entry[-len(stacks.bytes(2)) + 64] = 9
     unknown = header() + Block(1, 0, kind=9).add(1, "malloc", 8, 8).bytes(0) + first.bytes(1) + second.bytes(2)
     compressed = header() + first.bytes(0) + Block(2, 200, coding=5).add(201, "malloc", 8, 8).bytes(1) + second.bytes(2)
     wrong = bytearray(header() + first.bytes(0, is_open=True) + second.bytes(1))
@@ -402,6 +608,10 @@ def damage_cases():
         ("no room", log_of(first, second, stopped=2), both, 0, r"couldn't grow \(No space left on device\)"),
         ("about to begin a block", whole + bytes(BLOCK), both, 0, "^$"),
         ("a kind of later versions", unknown, both, 0, "^$"),
+        ("stacks", log_of(first, second, stacks), both, 0, "^$"),
+        ("stacks that end early", no_entry, both, 1, "only 0 stacks and mappings of block 2"),
+        ("not compressed", log_of(first, Block(2, 200, coding=1).add(201, "malloc", 8, 8)), firsts, 1,
+         "damaged: block 1, which can't be unpacked|block 1 is compressed, and libzstd.so.1 isn't here"),
         ("a coding of later versions", compressed, both, 1, "block 1 has a coding that this program doesn't know"),
         ("a bit", flipped, seconds, 1, "damaged: block 0, which was passed over"),
         ("a mark", no_mark, seconds, 1, f"damaged: no block at byte {HEADER}, .*\n.*block 1 follows where 0 should"),
@@ -433,12 +643,17 @@ def check_damaged(recorder, data, wanted, status, said):
 def check_spoiled(recorder):
     """Whatever is in the file: an end, and a status that says whether it was a log."""
     dice = random.Random(1)
-    whole = log_of(*two_threads())
+    whole = log_of(*two_threads(), *some_stacks())
     statuses = collections.Counter()
     with tempfile.TemporaryDirectory(dir=os.environ.get("TEST_TMPDIR")) as folder:
         log = os.path.join(folder, "log")
-        for _ in range(150):
-            data = bytearray(whole)
+        with open(log, "wb") as file:
+            file.write(whole)
+        compress(recorder, log)
+        with open(log, "rb") as file:
+            wholes = [whole, file.read()]
+        for number in range(200):
+            data = bytearray(wholes[number % 2])
             for _ in range(dice.randrange(1, 5)):
                 at = dice.randrange(len(data)) if dice.random() < .2 else dice.randrange(HEADER, len(data))
                 data[at] = dice.choice([0, 0xff, dice.randrange(256)])
@@ -486,8 +701,9 @@ def built(root):
         if not any(old in text for text in parts.values()):
             sys.exit(f"mistake: {name}: the recorder hasn't got {old!r}")
         jobs.append(recorder_job(number, old, new))
-    jobs.append(builder.job("tarn_record_print", [*flags, "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
-                                                  os.path.join(SOURCES, "print.cc")]))
+    for name in PROGRAMS:
+        jobs.append(builder.job(f"tarn_record_{name}", [*flags, "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
+                                                        os.path.join(SOURCES, name + ".cc"), "-ldl"]))
     programs = {"recorded": builder.job("recorded", [*flags, own]),
                 "plugin.so": builder.job("plugin.so", [compiler, "-shared", "-fPIC", "plugin.cc"]),
                 "behind.so": builder.job("behind.so", [compiler, "-shared", "-fPIC", "behind.cc"]),
@@ -496,7 +712,8 @@ def built(root):
         job.result()
     programs = {name: job.result() for name, job in programs.items()}
     for number in range(len(MISTAKES) + 1):
-        os.symlink(os.path.join(root, "tarn_record_print"), os.path.join(root, f"recorder{number}", "tarn_record_print"))
+        for name in PROGRAMS:
+            os.symlink(os.path.join(root, f"tarn_record_{name}"), os.path.join(root, f"recorder{number}", f"tarn_record_{name}"))
     recorders = [Recorder(root, os.path.join(root, f"recorder{number}"), programs) for number in range(len(MISTAKES) + 1)]
     return recorders[0], dict(zip(MISTAKES, recorders[1:]))
 
