@@ -5,6 +5,7 @@ far as it goes, and that is said."""
 import copy
 import json
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -190,6 +191,14 @@ def made_logs():
     moves.add(60, "malloc", 0x3000, 100, 64, stack=3).add(70, "malloc", 0x3000, 10, stack=3)
     first = Block(1, 0).add(10, "new", 0x1000, 24).add(20, "new", 0x2000, 24).add(30, "new", 0x3000, 24)
     second = Block(2, 5).add(25, "delete", 0x1000).add(35, "delete", 0x2000).add(36, "new", 0x4000, 24)
+    many = Block(1, 0)  # whose places in a table collide
+    dice = random.Random(1)
+    addresses = dice.sample(range(16, 1 << 20, 16), 5000)
+    for i, address in enumerate(addresses):
+        many.add(i, "new", address, 16)
+    dice.shuffle(addresses)
+    for i, address in enumerate(addresses):
+        many.add(5000 + i, "delete", address)
     sizes = Block(1, 0)
     for i in range(100):
         sizes.add(i, "malloc", 0x1000 + 4096 * i, 8 if i < 89 else 100 + i, stack=9)
@@ -207,6 +216,7 @@ def made_logs():
                     {"unknown_frees": 1, "lost": 1, "calls": 7}),
         "threads": (log_of(first, second), {"freed_by_other_thread": 1.0, "threads": 2, "never_freed": 2}, {
             "frees": [[1, 2, 2]], "threads": 2}),
+        "many": (log_of(many), {"frees": 5000, "never_freed": 0, "peak_live": 5000}, {"unknown_frees": 0, "lost": 0}),
         "sizes": (log_of(sizes), {"size": None, "sizes_more": 0, "calls": 100, "frees": 0, "lifetime_ns": None}, {}),
     }
 
@@ -335,6 +345,8 @@ RULED = [
     ("newest first", {"order": order(reverse=.5, alone=.3), "peak_live": 100}, {}, ["A13", "A20", "A22", "A23"]),
     ("newest first, of many", {"order": order(reverse=.5, alone=.3)}, {}, POOL),
     ("a peak that is over", {"timeline": FALLS, "peak_bytes": 10 << 20, "peak_live": 200_000}, {}, ["A13", "A20", "A24"]),
+    ("a peak near the end", {"timeline": [10 << 20] * 6 + FALLS[6:], "peak_bytes": 10 << 20, "peak_live": 200_000}, {},
+     ["A13", "A20"]),
     ("a peak that recurs", {"timeline": [*FALLS, 10 << 20], "peak_bytes": 10 << 20, "peak_live": 200_000}, {}, ["A13", "A20"]),
 ]
 
@@ -412,7 +424,7 @@ def templates():
 def program_of(found):
     """A program that has all code to paste. An alias is used once, too."""
     headers = dict.fromkeys(line for one in found for line in one["include"])
-    lines = [*headers, "#include <functional>", "struct thing { int a; };"]
+    lines = [*headers, "struct thing { int a; };"]
     for number, one in enumerate(found):
         lines += [f"namespace case_{number} {{", *one["code"]]
         lines += [f"inline {alias} it;" for line in one["code"] for alias in re.findall(r"^using (\w+) =", line)]
@@ -476,6 +488,31 @@ FRAMES = [  # (functions, innermost first; what allocates)
       "std::vector<std::__cxx11::basic_string<char> >::push_back()"], ("string", "std::string", "char")),
     (["std::make_unique<order, int>(int&&)"], ("class", "order", "order")), (["std::function<void ()>::function()"], None),
 ]
+
+
+# Frames at the call of operator new and behind it, the line of the source, and the class that is told.
+CLASSES = [
+    (["f()"], ["base::base()", "ns::order::order(int)", "f()"], "order* a = new order(1);", "ns::order"),
+    (["f()"], ["ns::order::order(int)", "f()"], "", "ns::order"), (["f()"], ["f()"], "return new ns::order{};", "ns::order"),
+    (["book::book()"], ["book::book()"], "", None), (["f()"], ["f()"], "x = new char[10];", None),
+    (["f()"], ["f()"], "x = new int(1);", None), (["f()"], ["f()"], "a = new x; b = new y;", None),
+    (["T* make<order>()"], ["T* make<order>()"], "return new T(1);", None),
+    (["T* make<order>()"], ["order::order()", "T* make<order>()"], "return new T(1);", "order"),
+    (["f()"], ["helper::helper()", "f()"], "return new order;", "order"),
+    (["f()"], ["list<int>::list()", "f()"], "auto* a = new list<int>();", "list<int>"),
+]
+
+
+def check_classes(folder):
+    for number, (at, behind, line, wanted) in enumerate(CLASSES):
+        source = os.path.join(folder, f"source{number}.cc")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(line + "\n")
+        frames = [[symbols.Frame(function, source, 1, "prog", 0) for function in names] for names in (at, behind)]
+        found = symbols.class_of(frames[0][-1], [frames[1]])
+        if found != wanted:
+            return f"{line}, {behind}: {found} instead of {wanted}"
+    return None
 
 
 def check_symbols():

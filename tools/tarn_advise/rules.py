@@ -309,7 +309,7 @@ def advise(site, program):
     headers = [header if header[0] == "<" else f'"{header}"' for header in code.headers]
     return {**said, "verdict": "pool", "rules": [rule, *(one[0] for one in found)],
             "reasons": [reason, *(one[2] for one in found)], "product": code.product, "composition": composition,
-            "include": [f"#include {header}" for header in headers], "code": code.lines, "build": BUILD}
+            "include": [f"#include {header}" for header in headers], "code": code.lines, **BUILD}
 
 
 def recomposed(advice, site, composition):

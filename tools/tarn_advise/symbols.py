@@ -318,23 +318,32 @@ def lines_of(path):
 
 
 def class_in_source(frame):
-    """The class of the only `new` in the frame's line."""
+    """The class of the only `new` in the frame's line, as it is written there; not the parameter of a template."""
     lines = lines_of(frame.file)
     if not 0 < frame.line <= len(lines):
         return None
     found = {re.sub(r"\s+", "", one.group(1)) for one in NEW.finditer(lines[frame.line - 1]) if one.group(2) != "["}
     name = found.pop() if len(found) == 1 else None
-    return None if name in NO_CLASSES else name
+    return None if name is None or name in NO_CLASSES or re.match(r"^([A-Z]\w?|_T\w*)$", name) else name
 
 
-def constructed(frames):
-    """The class whose constructor is among inlined frames."""
-    for frame in frames:
+def class_constructed(place, frames):
+    """The class whose constructor was inlined into `place`: the outermost, for it calls those of bases."""
+    within = next((i for i, frame in enumerate(frames) if frame.function == place.function), 0)
+    for frame in reversed(frames[:within]):
         name = qualified(frame.function)
         found = re.match(r"^(?:(.*)::)?(\w+)(<.*>)?::(\w+)$", name)
         if found and found.group(2) == found.group(4) and not name.startswith("std::"):
             return plain(name.rpartition("::")[0])
     return None
+
+
+def class_of(place, behind):
+    """The class of the object for which `place` calls operator new. `behind`: the frames at some addresses behind the call."""
+    written = class_in_source(place)
+    constructed = next(filter(None, (class_constructed(place, frames) for frames in behind)), None)
+    bare = [name and name.partition("<")[0].rpartition("::")[2] for name in (written, constructed)]
+    return constructed if constructed and (written is None or bare[0] == bare[1]) else written
 
 
 # ---- sites ----------------------------------------------------------------------------------------------------------------
@@ -352,9 +361,7 @@ class Sites:
         names = names_of(mappings, {address - 1 for stack in stacks for address in stack}, way)
         frames = [[frame for address in stack for frame in names[address - 1]] for stack in stacks]
         direct = {stack[at] for stack, its in zip(stacks, frames) for at in self.new_in(its, stack, names)}
-        behind = names_of(mappings, {address + more - 1 for address in direct for more in BEHIND}, way)
-        self.classes = {address: next(filter(None, (constructed(behind[address + more - 1][:-1]) for more in BEHIND)), None)
-                        for address in direct}
+        self.behind = names_of(mappings, {address + more - 1 for address in direct for more in BEHIND}, way)
         numbers = {}
         for stack, its in zip(stacks, frames):
             site = self.site_of(stack, its, names)
@@ -397,7 +404,8 @@ class Sites:
         found = container_of(frames[:at])
         if found:
             return Site(*found, frames[at], shown)
-        name = class_in_source(frames[at]) or self.classes.get(stack[self.index_in(stack, names, at)])
+        address = stack[self.index_in(stack, names, at)]
+        name = class_of(frames[at], [self.behind[address + more - 1] for more in BEHIND])
         return Site("class" if name else "other", name, name, frames[at], shown)
 
 
