@@ -21,7 +21,7 @@ import compilers
 
 TOOL = os.path.join(ROOT, "tools/tarn-record")
 SOURCES = os.path.join(ROOT, "tools/tarn_record")
-RECORDER = "blocks.h", "frames.h", "mappings.h", "recorder.cc", "stacks.h"
+RECORDER = "blocks.h", "frames.h", "mappings.h", "recorder.cc", "stacks.h", "unwinding.h"
 SECONDS = 120  # for what hangs
 HEADER, BLOCK = 4096, 128 * 1024
 

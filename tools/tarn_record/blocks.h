@@ -82,7 +82,7 @@ process_state* process;
 std::uint32_t generations;
 char base_path[PATH_MAX];
 std::uint64_t most_bytes;
-bool has_stacks;
+bool has_stacks, each_stack;
 pthread_key_t at_thread_end;
 
 struct thread_frames;
@@ -205,7 +205,8 @@ bool read_environment() {
   strcpy(base_path, path);
   most_bytes = most == nullptr ? ~std::uint64_t{0} : strtoull(most, nullptr, 10);
   const char* const stacks = getenv("TARN_RECORD_STACKS");
-  has_stacks = stacks != nullptr && *stacks == '1' && make_stack_table();
+  has_stacks = stacks != nullptr && *stacks != '0' && make_stack_table();
+  each_stack = stacks != nullptr && *stacks == '2';
   return pthread_key_create(&at_thread_end, thread_ends) == 0;
 }
 

