@@ -102,6 +102,21 @@ class Recorder:
         return [Call(int(row[0]), int(row[1]), row[2], *map(number, row[3:])) for row in rows]
 
 
+    def stacks(self, log, said=""):
+        """The calls with their stacks, each (name, size, how many it stands for, addresses); the mappings."""
+        done = subprocess.run([os.path.join(self.root, "tarn_record_print"), "--stacks", log], capture_output=True, text=True,
+                              timeout=SECONDS, errors="replace", check=False)
+        if done.returncode or not re.search(said, done.stderr):
+            raise Wrong(f"exit status {done.returncode}; said {done.stderr[:2000]!r}, not {said!r}")
+        calls, mappings = [], []
+        for row in (line.split(maxsplit=4) if line.startswith("mapping") else line.split() for line in done.stdout.splitlines()):
+            if row[0] == "mapping":
+                mappings.append((int(row[1], 0), int(row[2], 0), row[4] if len(row) > 4 else ""))
+            elif len(row) > 7:
+                calls.append((row[2], int(row[3]), int(row[7]), [int(one, 0) for one in row[8:]]))
+        return calls, mappings
+
+
 class Wrong(Exception):
     """What a check found."""
 
@@ -223,6 +238,53 @@ def check_crash(recorder, folder):
     expect("no end" in told, told)
 
 
+def check_stacks(recorder, folder):
+    """Each block's stack is the one that the program says; with --no-stacks there is none."""
+    logs, said, _ = recorder.run(folder, recorder.programs["recorded"], "stacks")
+    found = {size: stack for name, size, _, stack in recorder.stacks(logs[0])[0] if name == "malloc" and 9000 <= size < 9162}
+    rows = [[int(word, 0) for word in line.split()] for line in said.splitlines()]
+    expect(len(rows) == 162 and len({tuple(row[1:]) for row in rows}) == 81, f"{len(rows)} stacks")
+    for size, *callers in rows:
+        stack = found.get(size, [])
+        expect(stack[1:1 + len(callers)] == callers, f"{size}: {list(map(hex, stack))} hasn't {list(map(hex, callers))}")
+        expect(len(stack) > len(callers) + 3, f"{size}: nothing above main")
+    logs, _, _ = recorder.run(folder, recorder.programs["recorded"], "stacks", options=("--no-stacks",))
+    expect(recorder.stacks(logs[0]) == ([], []), "stacks that weren't wanted")
+
+
+def check_sampled(recorder, folder):
+    """Where stacks are dear only some are looked at, and what they stand for is all. With --every-stack, all."""
+    count = 200000
+    for option in "--every-stack", None:
+        logs, _, _ = recorder.run(folder, recorder.programs["recorded"], "many-stacks", str(count), options=[option] if option else [])
+        stands_for = [many for _, size, many, _ in recorder.stacks(logs[0])[0] if size == 9000]
+        expect(len(stands_for) == count if option else len(stands_for) < count * .9, f"{len(stands_for)} stacks")
+        expect(.7 * count < sum(stands_for) < 1.3 * count, f"{len(stands_for)} stacks that stand for {sum(stands_for)} calls")
+
+
+def check_kills(recorder, folder):
+    """Killed at any moment, a log is whole, and has the stack of each call."""
+    dice = random.Random(1)
+    log = os.path.join(folder, "log")
+    own = {"LD_PRELOAD": os.path.join(recorder.built, "libtarn_record.so"), "TARN_RECORD_LOG": log, "TARN_RECORD_STACKS": "1",
+           "TARN_RECORD_MAX": "4000000"}
+    for number in range(20):
+        with subprocess.Popen([recorder.programs["recorded"], "endless-stacks"], env={**os.environ, **own}) as program:
+            while not os.path.exists(log) and program.poll() is None:
+                pass
+            time.sleep(dice.random() * .02)
+            program.kill()
+        if os.path.getsize(log) < HEADER:
+            expect(number != 19, "no log has anything")  # before its first call
+            os.unlink(log)
+            continue
+        calls, mappings = recorder.stacks(log, said="no end|full")
+        expect(all(stack for *_, stack in calls), "a call's stack isn't in the log")
+        expect(not calls or mappings, "no mappings")
+        follow(recorder.calls(log, said="no end|full"))
+        os.unlink(log)
+
+
 def check_max(recorder, folder):
     logs, _, told = recorder.run(folder, recorder.programs["recorded"], "loop", "200000", options=("--max", "300K"))
     calls = recorder.calls(logs[0], said="full: 307200 bytes")
@@ -235,6 +297,10 @@ def check_libraries(recorder, folder):
     logs, _, _ = recorder.run(folder, recorder.programs["host"], recorder.programs["plugin.so"], status=7)
     calls = [call for call in recorder.calls(logs[0]) if call.name in ("new[]", "delete[]")]
     expect([call.size for call in calls] == [5151, None, (1 << 62) - 1] and calls[0].address == calls[1].address, str(calls))
+    calls, mappings = recorder.stacks(logs[0])
+    stack = next(stack for _, size, _, stack in calls if size == 5151)
+    paths = [[path for begin, end, path in mappings if begin <= address < end] for address in stack[:2]]
+    expect(paths == [[recorder.programs["plugin.so"]], [recorder.programs["host"]]], f"{paths}")
 
 
 def check_programs(recorder, folder):
@@ -261,7 +327,8 @@ def check_nothing(recorder, folder):
 
 
 CHECKS = {"calls": check_calls, "threads": check_threads, "order": check_order, "threads in turns": check_turns,
-          "forks": check_forks, "kill -9": check_kill, "crash": check_crash, "--max": check_max,
+          "forks": check_forks, "kill -9": check_kill, "crash": check_crash, "stacks": check_stacks,
+          "sampled stacks": check_sampled, "kills at random": check_kills, "--max": check_max,
           "libraries": check_libraries, "programs": check_programs, "nothing": check_nothing}
 TAKEN = ("  void* const block = function();\n"
          "  if (outer.is_logged()) log({what, ticks(), number(block), bytes, alignment, 0, 0, from});\n")
@@ -286,6 +353,15 @@ MISTAKES = {
     "no limit": ("--max", "process->end + block_bytes > most_bytes", "false"),
     "it doesn't say that it is full": ("--max", "process->header->stopped = reason;", ""),
     "operators of libraries": ("libraries", '"_Znwm");', '"_Znwm"); return false;'),
+    "callers aren't compared": ("stacks", "word_at(outer->top - 8) != outer->returns_to", "false"),
+    "a frame without its callers": ("stacks", "  std::uint32_t stack = outer == nullptr ? 0 : outer->stack;", "  std::uint32_t stack = 0;"),
+    "all frames are as far above the stack pointer": ("stacks", "its.kind == rule_kind::above_stack_pointer ?", "true ?"),
+    "a rule for the beginning of a function": ("stacks", "return at_code_ < returns_to_;", "return false;"),
+    "what stacks stand for": ("sampled stacks", "std::uint64_t{budget.rarity} << stack_bits", "0"),
+    "each stack, however dear": ("sampled stacks", "skips != 0) return --skips, true;", "true) return false;"),
+    "mappings of the beginning": ("libraries", "if (is_told(address, address + 1)) return;", "if (process->stacks.ranges != 0) return;"),
+    "stacks are written once a block is full": ("kills at random", "  commit(first, static_cast<unsigned>(what));", "  (void)what;\n  *first = 0;"),
+    "a stack's number before the stack": ("kills at random", "own.generation != process->generation.load(std::memory_order_relaxed)) return found;", "own.generation != process->generation.load(std::memory_order_relaxed)) return found;\n  if (to.last % 7 == 0) return to.last + 1;"),
     "one name for all": ("programs", "access(process->path, F_OK) == 0", "false"),
 }
 

@@ -199,6 +199,66 @@ int endless(const char* path) {
   }
 }
 
+/// Who calls whom: where the functions return to that are running.
+std::uintptr_t running[32];
+unsigned depth;
+struct runs {
+  explicit runs(void* returns_to) { running[depth++] = number(returns_to); }
+  runs(const runs&) = delete;
+  runs& operator=(const runs&) = delete;
+  ~runs() { --depth; }
+};
+
+[[gnu::noinline]] void* leaf(std::size_t bytes, bool says) {
+  const runs here{__builtin_return_address(0)};
+  if (says) {
+    say("%zu", bytes);
+    for (unsigned i = depth; i-- != 0;) say(" %#zx", running[i]);
+    say("\n");
+  }
+  return kept(std::malloc(bytes));
+}
+
+/// By the digits of `path` through functions whose frames are alike, and one whose frame has different sizes.
+void down(unsigned path, unsigned left, std::size_t bytes, bool says);
+[[gnu::noinline]] void one_way(unsigned path, unsigned left, std::size_t bytes, bool says) {
+  const runs here{__builtin_return_address(0)};
+  down(path, left, bytes, says);
+}
+[[gnu::noinline]] void other_way(unsigned path, unsigned left, std::size_t bytes, bool says) {
+  const runs here{__builtin_return_address(0)};
+  down(path, left, bytes, says);
+}
+[[gnu::noinline]] void wide_way(unsigned path, unsigned left, std::size_t bytes, bool says) {
+  const runs here{__builtin_return_address(0)};
+  kept(static_cast<char*>(__builtin_alloca(left * 48 + path % 5)));
+  down(path, left, bytes, says);
+}
+[[gnu::noinline]] void down(unsigned path, unsigned left, std::size_t bytes, bool says) {
+  const runs here{__builtin_return_address(0)};
+  if (left == 0) std::free(leaf(bytes, says));
+  else if (path % 3 == 0) one_way(path / 3, left - 1, bytes, says);
+  else if (path % 3 == 1) other_way(path / 3, left - 1, bytes, says);
+  else wide_way(path / 3, left - 1, bytes, says);
+}
+
+int stacks() {
+  for (unsigned i = 0; i != 162; ++i) down(i % 81, 4, 9000 + i, true);
+  return done();
+}
+/// Rarely twice the same stack.
+int many_stacks(unsigned count) {
+  for (unsigned i = 0; i != count; ++i) down(i * 2654435761U >> 17, 8, 9000, false);
+  return done();
+}
+
+/// Threads that allocate on many ways, until somebody kills them.
+int endless_stacks() {
+  std::thread others[3];
+  for (std::thread& other : others) other = std::thread{[] { for (;;) std::free(std::realloc(kept(std::malloc(70)), 7000)); }};
+  return many_stacks(~0U);
+}
+
 int loop(unsigned count) {
   for (unsigned i = 0; i < count; ++i) std::free(kept(std::malloc(i % 1000 + 1)));
   return done();
@@ -215,6 +275,9 @@ int main(int argc, char** argv) {
   if (mode == "forks") return forks();
   if (mode == "hands-over") return hands_over();
   if (mode == "endless") return endless(argv[2]);
+  if (mode == "stacks") return stacks();
+  if (mode == "many-stacks") return many_stacks(word(2));
+  if (mode == "endless-stacks") return endless_stacks();
   if (mode == "loop") return loop(word(2));
   if (mode == "crash") return loop(word(2)), std::raise(SIGSEGV);
   return 2;
