@@ -42,6 +42,7 @@
 #include <cstdio>
 #include <cstring>
 #include <deque>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -180,10 +181,17 @@ class block_table {
   }
   std::size_t size() const { return used_; }
 
+  /// What find() will read comes into the cache: first where it looks, then what is there.
+  void fetch_slot(std::uint64_t address) const { __builtin_prefetch(&slots_[slot_of(address)]); }
+  void fetch_block(std::uint64_t address) const {
+    const std::uint32_t at = slots_[slot_of(address)];
+    if (at != nil) __builtin_prefetch(&blocks_[at]);
+  }
+
  private:
   std::size_t mask() const { return slots_.size() - 1; }
   std::size_t slot_of(std::uint64_t address) const {
-    return static_cast<std::size_t>((address >> 3) * 0x9e3779b97f4a7c15U >> 20) & mask();
+    return static_cast<std::size_t>(address * 0x9e3779b97f4a7c15U >> shift_);
   }
   void put(std::uint32_t at) {
     std::size_t slot = slot_of(blocks_[at].address);
@@ -192,12 +200,14 @@ class block_table {
   }
   void grow() {
     slots_.assign(2 * slots_.size(), nil);
+    --shift_;
     for (std::uint32_t at = 0; at != blocks_.size(); ++at) {
       if (blocks_[at].address != 0) put(at);
     }
   }
 
-  std::vector<std::uint32_t> slots_ = std::vector<std::uint32_t>(1024, nil);
+  unsigned shift_ = 64 - 10;
+  std::vector<std::uint32_t> slots_ = std::vector<std::uint32_t>(1 << 10, nil);  // a power of 2, at least twice as many as blocks
   std::vector<block> blocks_;
   std::uint32_t unused_ = nil;
   std::size_t used_ = 0;
@@ -221,6 +231,7 @@ struct site {
   std::uint32_t stack = 0;
   std::vector<std::uint32_t> stacks;  // in their order
   std::vector<std::pair<std::uint64_t, std::uint64_t>> sizes;  // with the calls
+  std::array<std::uint8_t, 2 * most_sizes> size_slots{};  // a hash table: 1 + where it is in `sizes`; 0: none
   std::uint64_t sizes_more = 0;
   std::uint64_t calls = 0, frees = 0, bytes = 0, reallocations = 0, by_others = 0, alignment = 0;
   std::uint64_t live = 0, live_bytes = 0, peak_live = 0, peak_bytes = 0;
@@ -235,14 +246,14 @@ struct site {
   timeline time;
 
   void count_size(std::uint64_t size) {
-    for (std::size_t i = 0; i != sizes.size(); ++i) {
-      if (sizes[i].first != size) continue;
-      ++sizes[i].second;
-      if (i != 0 && sizes[i].second > sizes[i - 1].second) std::swap(sizes[i], sizes[i - 1]);
-      return;
+    std::size_t slot = static_cast<std::size_t>(size * 0x9e3779b97f4a7c15U >> 57);
+    for (; size_slots[slot] != 0; slot = (slot + 1) % size_slots.size()) {
+      auto& [known, count] = sizes[size_slots[slot] - 1U];
+      if (known == size) return static_cast<void>(++count);
     }
-    if (sizes.size() == most_sizes) ++sizes_more;
-    else sizes.emplace_back(size, 1);
+    if (sizes.size() == most_sizes) return static_cast<void>(++sizes_more);
+    sizes.emplace_back(size, 1);
+    size_slots[slot] = static_cast<std::uint8_t>(sizes.size());
   }
   template <class T>
   static void insert(std::vector<T>& into, T value) {
@@ -269,6 +280,17 @@ class analysis {
  public:
   explicit analysis(site_numbers numbers) : numbers_(std::move(numbers)) {}
 
+  /// Adds calls. Most of the time would go into waiting for memory, so what all need is fetched before.
+  void add(std::span<const tarn_record::call> calls, const tarn_record::log& from) {
+    const auto address_of = [](const tarn_record::call& call) { return call.begins ? call.old : call.address; };
+    for (const tarn_record::call& call : calls) blocks_.fetch_slot(address_of(call));
+    for (const tarn_record::call& call : calls) blocks_.fetch_block(address_of(call));
+    for (const tarn_record::call& call : calls) add(call, from.nanoseconds(call.ticks));
+  }
+
+  void print(const char* path, tarn_record::log& from);
+
+ private:
   void add(const tarn_record::call& call, std::uint64_t now) {
     now_ = now;
     while (now >> width_ >= timeline::parts) widen();
@@ -286,9 +308,6 @@ class analysis {
     }
   }
 
-  void print(const char* path, tarn_record::log& from);
-
- private:
   struct taken_out {
     block it{};  // address 0: there was none
     death how{};
@@ -611,6 +630,17 @@ void print_stacks(tarn_record::log& from) {
   std::fputs("}\n", stdout);
 }
 
+void read_all(tarn_record::log& from, analysis& to) {
+  const bool is_watched = ::isatty(2) != 0;
+  std::array<tarn_record::call, 64> calls;
+  for (std::uint64_t all = 0, count = calls.size(); count == calls.size(); all += count) {
+    for (count = 0; count != calls.size() && from.next(calls[count]);) ++count;
+    to.add({calls.data(), count}, from);
+    if (is_watched && (all & 0xfffff) == 0) std::fprintf(stderr, "\r%" PRIu64 " million calls read", all >> 20);
+  }
+  if (is_watched) std::fputs("\r\x1b[K", stderr);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -635,13 +665,7 @@ int main(int argc, char** argv) {
     return from.is_damaged() ? 1 : 0;
   }
   analysis all{std::move(numbers)};
-  const bool is_watched = ::isatty(2) != 0;
-  std::uint64_t count = 0;
-  for (tarn_record::call it; from.next(it);) {
-    all.add(it, from.nanoseconds(it.ticks));
-    if ((++count & 0xfffff) == 0 && is_watched) std::fprintf(stderr, "\r%" PRIu64 " million calls read", count >> 20);
-  }
-  if (is_watched && count > 0xfffff) std::fputs("\r\x1b[K", stderr);
+  read_all(from, all);
   all.print(path, from);
   return from.is_damaged() ? 1 : 0;
 }
