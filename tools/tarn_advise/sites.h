@@ -1,0 +1,86 @@
+// Which site a call belongs to: a place of the program that allocates. analyse.cc counts by it, and a replay chooses by it.
+//
+// Without a file of groups, each recorded call stack is a site. symbols.py, which knows names, writes the file: a line for each
+// stack, from stack 1 on, with the number of its group; a group is a site.
+//
+// The recorder doesn't look at the stack of each call where there are many. A call without one counts for the site that its
+// thread used last for this size; without such a site, calls are told apart by their size.
+#ifndef TARN_TOOLS_TARN_ADVISE_SITES_H_
+#define TARN_TOOLS_TARN_ADVISE_SITES_H_
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <unordered_map>
+#include <vector>
+
+#include "../tarn_record/reader.h"
+
+namespace tarn_advise {
+
+/// 0: none was recorded.
+template <class Call>
+std::uint32_t stack_of(const Call& call) {
+  if constexpr (requires { call.stack; }) return call.stack;
+  else return 0;
+}
+
+class site_numbers {
+ public:
+  static constexpr std::uint32_t first_of_sizes = 1U << 30;  // sites of calls without a stack have numbers from here on
+  static constexpr std::uint32_t unknown = first_of_sizes - 1;  // of stacks that the file hasn't got
+  static constexpr std::size_t most_sizes = 4096;  // with sites of their own; others share one up to the next power of 2
+
+  /// Reads groups. False: the file can't be read, or has something else.
+  bool read(const char* path) {
+    has_groups_ = true;
+    std::ifstream file{path};
+    for (std::uint32_t group; file >> group;) {
+      if (group >= unknown) return false;
+      groups_.push_back(group);
+    }
+    return file.eof();
+  }
+
+  /// Of a call that allocates. Each is asked for once, in their order.
+  std::uint32_t of(const tarn_record::call& call) {
+    last& of_size = last_[((call.size * 31 + call.thread) * 0x9e3779b97f4a7c15U) >> (64 - last_bits)];
+    if (stack_of(call) != 0) {
+      of_size = {call.size, call.thread, of_stack(stack_of(call))};
+      return of_size.site;
+    }
+    if (of_size.size == call.size && of_size.thread == call.thread) return of_size.site;
+    return of_no_stack(call.size);
+  }
+
+ private:
+  struct last {
+    std::uint64_t size = 0;
+    std::uint32_t thread = 0;  // 0: none
+    std::uint32_t site = 0;
+  };
+  static constexpr unsigned last_bits = 14;
+
+  std::uint32_t of_stack(std::uint32_t stack) const {
+    if (!has_groups_) return stack < unknown ? stack : unknown;
+    return stack <= groups_.size() ? groups_[stack - 1] : unknown;
+  }
+  std::uint32_t of_no_stack(std::uint64_t size) {
+    const auto found = sizes_.find(size);
+    if (found != sizes_.end()) return found->second;
+    if (sizes_.size() >= most_sizes) {
+      size = size > std::uint64_t{1} << 62 ? ~std::uint64_t{0} : std::bit_ceil(size);
+    }
+    return sizes_.try_emplace(size, first_of_sizes + static_cast<std::uint32_t>(sizes_.size())).first->second;
+  }
+
+  bool has_groups_ = false;
+  std::vector<std::uint32_t> groups_;
+  std::vector<last> last_ = std::vector<last>(std::size_t{1} << last_bits);
+  std::unordered_map<std::uint64_t, std::uint32_t> sizes_;
+};
+
+}  // namespace tarn_advise
+
+#endif  // TARN_TOOLS_TARN_ADVISE_SITES_H_
