@@ -117,7 +117,8 @@ def record(name, built, out, part):
     with tempfile.TemporaryDirectory() as folder:
         try:
             command, own = made(folder, part)
-            recorded = [sys.executable, "-B", RECORD, "--built", built, "-o", os.path.join(folder, "log"), "--", *command]
+            recorded = [sys.executable, "-B", RECORD, "--built", built, "-o", os.path.join(folder, "log"),
+                        "--no-stacks", "--", *command]
             done = subprocess.run(recorded, env={**os.environ, **own}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                   text=True, errors="replace", check=False)
         except (OSError, subprocess.CalledProcessError) as error:

@@ -21,6 +21,7 @@ import compilers
 
 TOOL = os.path.join(ROOT, "tools/tarn-record")
 SOURCES = os.path.join(ROOT, "tools/tarn_record")
+RECORDER = "blocks.h", "frames.h", "mappings.h", "recorder.cc", "stacks.h"
 SECONDS = 120  # for what hangs
 HEADER, BLOCK = 4096, 128 * 1024
 
@@ -262,16 +263,17 @@ def check_nothing(recorder, folder):
 CHECKS = {"calls": check_calls, "threads": check_threads, "order": check_order, "threads in turns": check_turns,
           "forks": check_forks, "kill -9": check_kill, "crash": check_crash, "--max": check_max,
           "libraries": check_libraries, "programs": check_programs, "nothing": check_nothing}
-TAKEN = "  void* const block = function();\n  if (outer.is_logged()) log({what, ticks(), number(block), bytes, alignment});\n"
+TAKEN = ("  void* const block = function();\n"
+         "  if (outer.is_logged()) log({what, ticks(), number(block), bytes, alignment, 0, 0, from});\n")
 GIVEN = "  if (outer.is_logged()) log({what, ticks(), number(block), bytes, alignment});\n  real.free(block);\n"
 
-# {a recorder with a mistake: (the check that finds it, what is replaced in recorder.cc, by what)}
+# {a recorder with a mistake: (the check that finds it, what is replaced in its sources, by what)}
 MISTAKES = {
     "a free isn't logged": ("calls", "given(operation::free, block)", "real.free(block)"),
     "calloc of so many": ("calls", "operation::calloc, times(count, bytes)", "operation::calloc, bytes"),
     "no alignment": ("calls", "    first |= has_alignment;\n    at = put", "    put"),
     "the size of a delete": ("calls", "first |= has_size;", "{}"),
-    "realloc without its old block": ("calls", "bytes, 0, number(old), began}", "bytes, 0, 0, began}"),
+    "realloc without its old block": ("calls", "bytes, 0, number(old), began, from}", "bytes, 0, 0, began, from}"),
     "the new block's place after a realloc": ("threads", "if (address != 0) own.last_address = address;", ""),
     "an allocation's time before it": ("order", TAKEN, "  const auto now = ticks();\n" + TAKEN.replace("ticks()", "now")),
     "a free's time after it": ("order", GIVEN, "\n".join(reversed(GIVEN[:-1].split("\n"))) + "\n"),
@@ -458,29 +460,32 @@ def built(root):
     """(the recorder, {mistake: a recorder with it})."""
     compiler = compilers.present(["g++", "clang++-19"])[0]
     builder = compilers.Builder(root)
-    with open(os.path.join(SOURCES, "recorder.cc"), encoding="utf-8") as file:
-        source = file.read()
+    parts = {}
+    for name in RECORDER:
+        with open(os.path.join(SOURCES, name), encoding="utf-8") as file:
+            parts[name] = file.read()
     flags = [compiler, "-std=c++20", "-O1", *compilers.WARNINGS, "-pthread"]
     own = os.path.join(ROOT, "test/tools/recorded.cc")
 
-    def recorder_job(number, text):
+    def recorder_job(number, old="", new=""):
         folder = os.path.join(root, f"recorder{number}")
         os.mkdir(folder)
-        with open(os.path.join(folder, "recorder.cc"), "w", encoding="utf-8") as file:
-            file.write(text)
+        for name, text in parts.items():
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                file.write(text.replace(old, new) if old else text)
         warnings = ["-w"] if number else []
         return builder.job(f"recorder{number}/libtarn_record.so",
                            [*flags, *warnings, "-shared", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-Wl,--as-needed",
-                            "-I", SOURCES, os.path.join(folder, "recorder.cc")])
+                            "-static-libgcc", "-I", SOURCES, os.path.join(folder, "recorder.cc")])
 
     for name, text in (("plugin.cc", PLUGIN), ("host.c", HOST), ("behind.cc", BEHIND)):
         with open(os.path.join(root, name), "w", encoding="utf-8") as file:
             file.write(text)
-    jobs = [recorder_job(0, source)]
+    jobs = [recorder_job(0)]
     for number, (name, (_, old, new)) in enumerate(MISTAKES.items(), 1):
-        if old not in source:
-            sys.exit(f"mistake: {name}: recorder.cc hasn't got {old!r}")
-        jobs.append(recorder_job(number, source.replace(old, new)))
+        if not any(old in text for text in parts.values()):
+            sys.exit(f"mistake: {name}: the recorder hasn't got {old!r}")
+        jobs.append(recorder_job(number, old, new))
     jobs.append(builder.job("tarn_record_print", [*flags, "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
                                                   os.path.join(SOURCES, "print.cc")]))
     programs = {"recorded": builder.job("recorded", [*flags, own]),

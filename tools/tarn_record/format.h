@@ -14,6 +14,8 @@
 //   operation | flags
 //   time         ticks of the clock since the last call of the block (since `first_ticks` for the first): before a call that
 //                frees, after a call that allocates. So the allocation of a freed block is always later than the free
+//   stack        with has_stack, calls that allocate: the number of the stack, and 2^32 times the binary logarithm of how many
+//                calls this one stands for, where not each call's stack was looked at
 //   alignment    with has_alignment: its binary logarithm
 //   size         bytes requested: of calls that allocate, and with has_size
 //   address      of the block, as below; null: there was no memory. Not of calls that free null, which aren't logged
@@ -25,8 +27,15 @@
 // is 2n, a negative one -2n - 1. `is_thread` isn't a call: the next calls are those of the thread whose number follows its
 // time, and distances restart.
 //
-// Reserved for later versions of a block, without a new version of the file: `coding` for compressed blocks; the flag
-// has_stack, with which a number follows the time; kinds of blocks that explain these numbers.
+// A block of the kind 2 explains stacks. They have numbers from 1 on; its header has that of the first. What a call needs is in
+// the log before the call. Entries follow each other up to a 0:
+//
+//   1            a stack: a frame and the stack of its caller. The address to which the frame's callee returns, as above, then
+//                how much its number is above that of the caller's stack, which is 0 where none is known
+//   2            a mapping of the program: its first address, its bytes, where it begins in the file, the length of the
+//                file's path, the path; the length of the file's build ID, the ID. It is that of the stacks that follow
+//
+// Reserved for later versions of a block, without a new version of the file: `coding` for compressed blocks.
 #ifndef TARN_TOOLS_TARN_RECORD_FORMAT_H_
 #define TARN_TOOLS_TARN_RECORD_FORMAT_H_
 
@@ -64,7 +73,7 @@ struct file_header {
   char command[1024];  // the program's words, each ended by a 0
 };
 
-enum class block_kind : std::uint16_t { calls = 1 };
+enum class block_kind : std::uint16_t { calls = 1, stacks = 2 };
 inline constexpr std::uint32_t block_mark = 0x6b6c6274;  // "tblk"
 
 /// While `sum` is 0, the block is open: its calls end at the first byte that is 0, `used` and `calls` say nothing.
@@ -76,8 +85,8 @@ struct block_header {
   std::uint32_t number;  // 0 for the first block of the file
   std::uint32_t thread;  // from 1 on, in the order of their first calls
   std::uint32_t used;  // bytes that the calls have, rounded up to a multiple of 8
-  std::uint32_t calls;  // how many there are
-  std::uint32_t reserved;
+  std::uint32_t calls;  // how many there are, or entries
+  std::uint32_t first_stack;  // of the kind stacks
   std::uint64_t first_ticks;
   std::uint64_t last_ticks;  // of the last call
   std::uint64_t last_nanoseconds;  // of CLOCK_MONOTONIC, when `last_ticks` was
@@ -107,7 +116,8 @@ enum class operation : std::uint8_t {
 inline constexpr std::uint8_t operation_bits = 0x1f;
 inline constexpr std::uint8_t has_alignment = 0x20;
 inline constexpr std::uint8_t has_size = 0x40;  // of a sized delete
-inline constexpr std::uint8_t has_stack = 0x80;  // not written yet
+inline constexpr std::uint8_t has_stack = 0x80;
+inline constexpr unsigned stack_bits = 32;  // of the number of a stack, below what it stands for
 
 inline constexpr const char* names[] = {
     "-",      "malloc",  "calloc", "realloc", "reallocarray", "posix_memalign", "aligned_alloc", "memalign",
@@ -117,7 +127,9 @@ static_assert(sizeof(names) / sizeof(*names) == static_cast<std::size_t>(operati
 constexpr bool frees(operation it) { return it >= operation::free && it < operation::count; }
 constexpr bool moves(operation it) { return it == operation::realloc || it == operation::reallocarray; }
 
-inline constexpr std::size_t most_call_bytes = 64;  // of a call: 1 + 6 * 10 at most
+enum class stack_entry : std::uint8_t { none, frame, mapping };
+
+inline constexpr std::size_t most_call_bytes = 72;  // of a call: 1 + 7 * 10 at most
 
 constexpr std::uint64_t code_of(std::uint64_t address, std::uint64_t last) {
   if (address == 0) return 0;

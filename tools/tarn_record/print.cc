@@ -1,6 +1,9 @@
 // Prints a log of tools/tarn-record.
 //
-//   print LOG            each call on a line: nanoseconds, thread, operation, size, alignment, address, old address or "-"
+//   print --calls LOG    each call on a line: nanoseconds, thread, operation, size, alignment, address, old address or "-"; the
+//                        word may be left out
+//   print --stacks LOG   first each mapping on a line: "mapping", begin, end, offset, path; then the calls, and behind each how
+//                        many it stands for and the addresses to which its callers return, if that is known
 //   print --summary LOG  what there is of each operation
 //
 // On stderr it says what is missing. The exit status is 1 where the log is damaged, and 2 where the file is none.
@@ -10,7 +13,10 @@
 #include <cstdio>
 #include <cstring>
 #include <set>
+#include <string_view>
 #include <unordered_map>
+#include <unordered_set>
+#include <vector>
 
 #include "reader.h"
 
@@ -20,7 +26,7 @@ using namespace tarn_record;
 
 const char* name_of(operation it) { return names[static_cast<std::size_t>(it)]; }
 
-void print(const log& from, const call& it) {
+void print(log& from, const call& it, bool with_stack) {
   const auto optional = [](bool is_there, const char* format, std::uint64_t value) {
     if (is_there) std::printf(format, value);
     else std::fputs(" -", stdout);
@@ -30,13 +36,21 @@ void print(const log& from, const call& it) {
   optional(it.alignment != 0, " %" PRIu64, it.alignment);
   optional(it.address != 0, " %#" PRIx64, it.address);
   optional(it.old != 0, " %#" PRIx64, it.old);
+  if (with_stack && it.stack != 0) {
+    std::printf(" %u", it.stands_for);
+    for (const std::uint64_t address : from.stack(it.stack)) std::printf(" %#" PRIx64, address);
+  }
   std::putchar('\n');
 }
 
 class summary {
  public:
   void add(const call& it) {
-    if (!it.begins) ++counts_[static_cast<std::size_t>(it.what)];
+    if (!it.begins) {
+      ++counts_[static_cast<std::size_t>(it.what)];
+      with_stack_ += it.stack != 0;
+      stacks_.insert(it.stack);
+    }
     threads_.insert(it.thread);
     if (it.begins) moving_[it.thread] = end(it.old);
     else if (frees(it.what)) end(it.address);
@@ -54,6 +68,10 @@ class summary {
                 from.header().process, from.header().is_fork != 0 ? " (a fork)" : "", threads_.size(), most_, live_);
     for (std::size_t i = 0; i != counts_.size(); ++i) {
       if (counts_[i] != 0) std::printf("%-14s %" PRIu64 "\n", names[i], counts_[i]);
+    }
+    if (with_stack_ != 0) {
+      std::printf("%zu stacks, of %" PRIu64 " calls; %zu mappings\n", stacks_.size() - stacks_.count(0), with_stack_,
+                  from.mappings().size());
     }
   }
 
@@ -75,6 +93,8 @@ class summary {
 
   std::array<std::uint64_t, static_cast<std::size_t>(operation::count)> counts_{};
   std::set<std::uint32_t> threads_;
+  std::unordered_set<std::uint32_t> stacks_;
+  std::uint64_t with_stack_ = 0;
   std::unordered_map<std::uint64_t, std::uint64_t> bytes_;  // of each block in use
   std::unordered_map<std::uint32_t, std::uint64_t> moving_;  // of what a thread reallocates
   std::uint64_t live_ = 0, most_ = 0;
@@ -83,18 +103,22 @@ class summary {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool sums_up = argc == 3 && std::strcmp(argv[1], "--summary") == 0;
-  if (argc != 2 && !sums_up) {
-    std::fputs("usage: print [--summary] LOG\n", stderr);
+  const std::string_view what = argc == 3 ? argv[1] : "--calls";
+  const bool sums_up = what == "--summary", with_stacks = what == "--stacks";
+  if (argc < 2 || argc > 3 || (!sums_up && !with_stacks && what != "--calls")) {
+    std::fputs("usage: print [--calls | --stacks | --summary] LOG\n", stderr);
     return 2;
   }
   const char* const path = argv[argc - 1];
   log from;
   const bool is_log = from.open(path);
+  for (const mapping& it : with_stacks ? from.mappings() : std::vector<mapping>{}) {
+    std::printf("mapping %#" PRIx64 " %#" PRIx64 " %#" PRIx64 " %s\n", it.begin, it.end, it.offset, it.path.c_str());
+  }
   summary all;
   for (call it; is_log && from.next(it);) {
     if (sums_up) all.add(it);
-    else if (!it.begins) print(from, it);
+    else if (!it.begins) print(from, it, with_stacks);
   }
   if (is_log && sums_up) all.print(from);
   for (const std::string& note : from.notes()) std::fprintf(stderr, "%s: %s\n", path, note.c_str());

@@ -12,9 +12,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <queue>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,13 +43,62 @@ struct call {
   std::uint64_t size = 0;
   std::uint64_t alignment = 0;  // 0: none was given
   std::uint64_t old = 0;  // of realloc
+  std::uint32_t stack = 0;  // for log.stack(); 0: none is in the log
+  std::uint32_t stands_for = 0;  // with a stack: so many calls
+};
+
+/// What the program had mapped, and could run. `path` may be empty, or a name such as "[vdso]".
+struct mapping {
+  std::uint64_t begin = 0, end = 0;
+  std::uint64_t offset = 0;  // of `begin` in the file
+  std::string path;
+  std::string build_id;  // bytes; empty: it has none
+  std::uint32_t first_stack = 0;  // earlier stacks were there before it: another may have been at these addresses
+};
+
+/// Numbers, one after the other.
+class numbers {
+ public:
+  numbers(const char* at, const char* end) : at_(at), end_(end) {}
+
+  bool is_over() const { return at_ == end_ || *at_ == 0; }
+  std::uint8_t byte() { return static_cast<std::uint8_t>(*at_++); }
+  bool next(std::uint64_t& to) {
+    to = 0;
+    for (unsigned shift = 0; shift < 64 && at_ != end_; shift += 7) {
+      const std::uint8_t found = byte();
+      to |= std::uint64_t{found & 0x7fU} << shift;
+      if (found < 0x80) return true;
+    }
+    return false;
+  }
+  bool address(std::uint64_t& to) {
+    std::uint64_t code;
+    if (!next(code)) return false;
+    to = address_of(code, last_);
+    if (to != 0) last_ = to;
+    return true;
+  }
+  bool text(std::string& to) {
+    std::uint64_t length;
+    if (!next(length) || length > static_cast<std::uint64_t>(end_ - at_)) return false;
+    to.assign(at_, static_cast<std::size_t>(length));
+    at_ += length;
+    return true;
+  }
+  void restart() { last_ = 0; }
+
+ private:
+  const char* at_;
+  const char* end_;
+  std::uint64_t last_ = 0;
 };
 
 /// The calls of one block.
 class block_calls {
  public:
   block_calls(const block_header& header, const char* data, const char* end)
-      : header_(header), at_(data), end_(end), thread_(header.thread), ticks_(header.first_ticks) {}
+      : header_(header), from_(data, end), thread_(header.thread), ticks_(header.first_ticks) {}
 
   /// Reads a call into `next`. False: there is none, or it isn't valid.
   bool advance() {
@@ -55,12 +108,11 @@ class block_calls {
       return true;
     }
     for (;;) {
-      if (at_ == end_ || *at_ == 0) return false;
-      const auto first = static_cast<std::uint8_t>(*at_++);
-      if (!read(first)) return is_damaged = true, false;
+      if (from_.is_over()) return false;
+      if (!read(from_.byte())) return is_damaged = true, false;
       if (next.what != operation::is_thread) return ++count, true;
       thread_ = static_cast<std::uint32_t>(next.size);
-      last_ = 0;
+      from_.restart();
     }
   }
 
@@ -70,40 +122,25 @@ class block_calls {
   const block_header& header() const { return header_; }
 
  private:
-  bool number(std::uint64_t& to) {
-    to = 0;
-    for (unsigned shift = 0; shift < 64 && at_ != end_; shift += 7) {
-      const auto byte = static_cast<std::uint8_t>(*at_++);
-      to |= std::uint64_t{byte & 0x7fU} << shift;
-      if (byte < 0x80) return true;
-    }
-    return false;
-  }
-  bool address(std::uint64_t& to) {
-    std::uint64_t code;
-    if (!number(code)) return false;
-    to = address_of(code, last_);
-    if (to != 0) last_ = to;
-    return true;
-  }
-
   bool read(std::uint8_t first) {
     next = {};
     next.what = static_cast<operation>(first & operation_bits);
     next.has_size = (first & has_size) != 0;
-    std::uint64_t since, stack, binary = 0, took = 0;
-    if (!number(since) || ((first & has_stack) != 0 && !number(stack))) return false;
+    std::uint64_t since, stack = 0, binary = 0, took = 0;
+    if (!from_.next(since) || ((first & has_stack) != 0 && !from_.next(stack))) return false;
     ticks_ += since;
     next.ticks = ticks_;
-    if (next.what == operation::is_thread) return number(next.size);
-    if (next.what == operation::none || next.what >= operation::count) return false;
-    if ((first & has_alignment) != 0 && (!number(binary) || binary > 63)) return false;
+    if (next.what == operation::is_thread) return from_.next(next.size);
+    if (next.what == operation::none || next.what >= operation::count || stack >> stack_bits > 31) return false;
+    next.stack = static_cast<std::uint32_t>(stack);
+    if (next.stack != 0) next.stands_for = 1U << (stack >> stack_bits);
+    if ((first & has_alignment) != 0 && (!from_.next(binary) || binary > 63)) return false;
     if ((first & has_alignment) != 0) next.alignment = std::uint64_t{1} << binary;
-    if ((!frees(next.what) || next.has_size) && !number(next.size)) return false;
-    if (!address(next.address)) return false;
+    if ((!frees(next.what) || next.has_size) && !from_.next(next.size)) return false;
+    if (!from_.address(next.address)) return false;
     next.thread = thread_;
     if (moves(next.what)) {
-      if (!address(next.old) || !number(took)) return false;
+      if (!from_.address(next.old) || !from_.next(took)) return false;
       next.begins = true;
       next.ticks -= std::min(next.ticks, took);
     }
@@ -111,11 +148,61 @@ class block_calls {
   }
 
   block_header header_;
-  const char* at_;
-  const char* end_;
+  numbers from_;
   std::uint32_t thread_;
   std::uint64_t ticks_;
-  std::uint64_t last_ = 0;
+};
+
+/// The stacks and mappings of all blocks.
+class stacks {
+ public:
+  /// Takes what a block has; false: it isn't valid after `entries`.
+  bool add(std::uint32_t first, const char* data, const char* end, std::uint32_t& entries) {
+    numbers from{data, end};
+    std::vector<frame>& to = parts_[first];
+    for (to.clear(), entries = 0; !from.is_over(); ++entries) {
+      const auto number = static_cast<std::uint32_t>(first + to.size());
+      const auto what = static_cast<stack_entry>(from.byte());
+      std::uint64_t address, above, bytes;
+      mapping next;
+      if (what == stack_entry::frame) {
+        if (!from.address(address) || !from.next(above) || above == 0 || above > number) return false;
+        to.push_back({address, number - static_cast<std::uint32_t>(above)});
+      } else if (what == stack_entry::mapping) {
+        if (!from.next(next.begin) || !from.next(bytes) || !from.next(next.offset)) return false;
+        if (!from.text(next.path) || !from.text(next.build_id)) return false;
+        next.end = next.begin + bytes;
+        next.first_stack = number;
+        mappings.push_back(std::move(next));
+      } else {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  std::span<const std::uint64_t> of(std::uint32_t number) {
+    found_.clear();
+    for (const frame* it = frame_of(number); it != nullptr; it = frame_of(it->outer)) found_.push_back(it->returns_to);
+    return found_;
+  }
+
+  std::vector<mapping> mappings;
+
+ private:
+  struct frame {
+    std::uint64_t returns_to;
+    std::uint32_t outer;  // less than its own number
+  };
+  const frame* frame_of(std::uint32_t number) const {
+    const auto behind = parts_.upper_bound(number);
+    if (number == 0 || behind == parts_.begin()) return nullptr;
+    const auto& [first, part] = *std::prev(behind);
+    return number - first < part.size() ? &part[number - first] : nullptr;
+  }
+
+  std::map<std::uint32_t, std::vector<frame>> parts_;  // by the number of the first
+  std::vector<std::uint64_t> found_;
 };
 
 class log {
@@ -160,6 +247,12 @@ class log {
     }
     return false;
   }
+
+  /// Where the calls of a stack return to, innermost first, from the caller of malloc or of the operator on. Empty: it isn't in
+  /// the log. Valid up to the next call of this.
+  std::span<const std::uint64_t> stack(std::uint32_t number) { return stacks_.of(number); }
+  /// In the order in which they were seen: of two at the same addresses, the later was there for the later stacks.
+  const std::vector<mapping>& mappings() const { return stacks_.mappings; }
 
   const file_header& header() const { return header_; }
   /// What is wrong or missing; complete once next() has returned false.
@@ -236,6 +329,7 @@ class log {
       }
       expected = found.number + 1;
       if (found.kind == block_kind::calls) blocks_.push_back(at);
+      if (found.kind == block_kind::stacks) read_stacks(at);
       if (found.last_ticks > header_.first_ticks && found.last_nanoseconds > header_.first_nanoseconds) {
         rate_ = static_cast<double>(found.last_nanoseconds - header_.first_nanoseconds) /
                 static_cast<double>(found.last_ticks - header_.first_ticks);
@@ -259,15 +353,34 @@ class log {
     }
   }
 
-  void begin_block(std::size_t at) {
+  /// What a block has, as far as it is there; empty, and said, if it can't be read.
+  std::string_view data_of(std::size_t at) {
     const block_header found = header_at(at);
     const std::string name = "block " + std::to_string(found.number);
     const std::size_t there = std::min<std::size_t>(found.stored, bytes_ - at - sizeof(found));
-    const bool is_sealed = found.sum != 0, is_whole = is_sealed && found.used <= there;
-    if (found.coding != 0) return say(name + " has a coding that this program doesn't know");
-    if (is_whole && sum_of(data_ + at) != found.sum) return say("damaged: " + name + ", which was passed over");
-    const char* const data = data_ + at + sizeof(found);
-    all_.push_back(std::make_unique<block_calls>(found, data, data + (is_whole ? found.used : there)));
+    const bool is_whole = found.sum != 0 && found.used <= there;
+    if (found.coding != 0) return say(name + " has a coding that this program doesn't know"), std::string_view{};
+    if (is_whole && sum_of(data_ + at) != found.sum) {
+      return say("damaged: " + name + ", which was passed over"), std::string_view{};
+    }
+    return {data_ + at + sizeof(found), is_whole ? found.used : there};
+  }
+
+  void read_stacks(std::size_t at) {
+    const block_header found = header_at(at);
+    const std::string_view data = data_of(at);
+    if (data.data() == nullptr) return;
+    std::uint32_t entries;
+    const bool is_valid = stacks_.add(found.first_stack, data.data(), data.data() + data.size(), entries);
+    if (is_valid && (found.sum == 0 || entries == found.calls)) return;
+    say("damaged: only " + std::to_string(entries) + " stacks and mappings of block " + std::to_string(found.number) +
+        " could be read");
+  }
+
+  void begin_block(std::size_t at) {
+    const std::string_view data = data_of(at);
+    if (data.data() == nullptr) return;
+    all_.push_back(std::make_unique<block_calls>(header_at(at), data.data(), data.data() + data.size()));
     push(all_.back().get());
   }
 
@@ -287,6 +400,7 @@ class log {
   double rate_ = 1;  // nanoseconds a tick
   std::vector<std::size_t> blocks_;  // where they are
   std::size_t later_ = 0;  // the first of them that was not begun
+  stacks stacks_;
   std::vector<std::unique_ptr<block_calls>> all_;
   std::priority_queue<stream, std::vector<stream>, is_later> streams_;
   std::vector<std::string> notes_;
