@@ -3,41 +3,22 @@
 #define TARN_BENCH_HELD_MEMORY_H_
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdlib>
-#include <cstring>
 #include <span>
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "tarn/bench/allocators.h"
 #include "tarn/bench/compositions.h"
 #include "tarn/bench/heap.h"
 #include "tarn/bench/loops.h"
 #include "tarn/bench/measure.h"
+#include "tarn/tools/tarn_record/resident.h"
 
 namespace tarn_bench {
 
-/// Bytes of this process in memory. Pages that it has offered to the system and that are still there (MADV_FREE) don't count.
-/// Not /proc/self/statm, which the kernel may know only roughly. Allocates nothing.
-inline std::size_t resident_bytes() {
-  std::array<char, 4096> text{};
-  const int file = ::open("/proc/self/smaps_rollup", O_RDONLY | O_CLOEXEC);
-  for (std::size_t size = 0; file >= 0;) {
-    const ssize_t got = ::read(file, text.data() + size, text.size() - 1 - size);
-    if (got <= 0) break;
-    size += static_cast<std::size_t>(got);
-  }
-  if (file >= 0) ::close(file);
-  const auto kilobytes = [&](const char* key) -> std::size_t {
-    const char* const at = std::strstr(text.data(), key);
-    return at == nullptr ? 0 : std::strtoull(at + std::strlen(key), nullptr, 10);
-  };
-  return (kilobytes("\nRss:") - kilobytes("\nLazyFree:")) * 1024;
-}
+using tarn_record::resident_bytes;
 
 /// The places of `count` blocks, in memory that is there from the start and is no column's.
 class places {

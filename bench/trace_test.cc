@@ -92,6 +92,31 @@ BOOST_AUTO_TEST_CASE(an_address_that_is_in_use_was_freed_unseen) {
   BOOST_TEST(moves.text == "take 0:8, take 1:7, give 1:7, move 0:9<8, | give 0:9");
 }
 
+BOOST_AUTO_TEST_CASE(steps_that_begin_late_take_what_is_in_use_first) {
+  const std::vector<tarn_record::call> before{allocated(operation::malloc, 0x90, 8), allocated(operation::memalign, 0x40, 7, 64),
+                                              allocated(operation::malloc, 0x200, 9), freed(0x200), moved(true, 0x90, 0xa0, 5)};
+  std::vector<step> room(20);
+  trace_converter converter{room.data()};
+  for (const tarn_record::call& call : before) converter.add(call, 3);
+  converter.forget();
+  BOOST_TEST((converter.at() == room.data()));
+  converter.begin_here();
+  const step* const begin = converter.at();
+  converter.add(moved(false, 0x90, 0xa0, 5), 4);
+  converter.add(allocated(operation::malloc, 0x300, 6), 5);
+  converter.add(freed(0x40));
+  const trace found = converter.result();
+  BOOST_TEST(begin - found.begin == 2);
+  const std::vector<std::uint64_t> sizes{8, 7, 5, 6, 7}, columns{3, 3, 3, 5, 3};
+  for (std::size_t i = 0; i != sizes.size(); ++i) {
+    BOOST_TEST(found.begin[i].bytes == sizes[i]);
+    BOOST_TEST(found.begin[i].column == columns[i]);
+  }
+  BOOST_TEST(found.begin[2].place == found.begin[0].place);
+  BOOST_TEST(found.end - begin == 3);
+  BOOST_TEST(found.fullest - begin == 2);
+}
+
 /// Says what it is told wrongly about a block.
 struct careful {
   void* take(std::size_t bytes, std::size_t alignment = usual_alignment) {
