@@ -1,7 +1,7 @@
 // Counts what a log of tarn-record says of each site, in one pass in the order of time. tarn-advise reads the result.
 //
 //   analyse LOG [GROUPS]   JSON, as below; GROUPS says which stacks are one site (sites.h)
-//   analyse --stacks LOG   JSON: the call stacks of the log and what was mapped where, for GROUPS to be made
+//   analyse --stacks LOG   JSON, for GROUPS to be made: {"stacks": {number: [address, ...]}, "mappings": [...]}, of calls
 //
 // Memory is bounded by the blocks in use (60 bytes each), and the sites (2.3 KiB each). On stderr it says how far it is, if that
 // is a terminal. The exit status is 1 where the log is damaged or cut, and 2 where the file is none.
@@ -406,7 +406,7 @@ class analysis {
     all_.set(part(), live_bytes_);
   }
 
-  void print_site(site& its, const tarn_record::log& from);
+  void print_site(site& its, tarn_record::log& from);
 
   static constexpr std::size_t most_pairs = 4096;
 
@@ -496,7 +496,7 @@ void print_lifetimes(const histogram& its) {
 }
 
 template <class Log>
-void print_stack(const Log& from, std::uint32_t stack) {
+void print_stack(Log& from, std::uint32_t stack) {
   if constexpr (requires { from.stack(stack); }) {
     print_list(from.stack(stack), [](std::uint64_t address) { std::printf("%" PRIu64, address); });
   } else {
@@ -504,7 +504,7 @@ void print_stack(const Log& from, std::uint32_t stack) {
   }
 }
 
-void analysis::print_site(site& its, const tarn_record::log& from) {
+void analysis::print_site(site& its, tarn_record::log& from) {
   its.end_run();
   std::printf("\n{\"id\":%u,\"stack\":", its.number);
   print_stack(from, its.stack);
@@ -587,6 +587,35 @@ void analysis::print(const char* path, tarn_record::log& from) {
   std::fputs("}\n", stdout);
 }
 
+template <class Log>
+void print_stacks(Log& from) {
+  std::vector<bool> is_used;
+  for (tarn_record::call it; from.next(it);) {
+    const std::uint32_t stack = stack_of(it);
+    if (stack >= is_used.size()) is_used.resize(std::max<std::size_t>(stack + 1, 2 * is_used.size()));
+    is_used[stack] = true;
+  }
+  std::fputs("{\"stacks\":{", stdout);
+  bool is_first = true;
+  for (std::uint32_t stack = 1; stack < is_used.size(); ++stack) {
+    if (!is_used[stack]) continue;
+    std::printf("%s\n\"%u\":", is_first ? "" : ",", stack);
+    is_first = false;
+    print_stack(from, stack);
+  }
+  std::fputs("},\n\"mappings\":", stdout);
+  if constexpr (requires { from.mappings(); }) {
+    print_list(from.mappings(), [](const auto& one) {
+      std::printf("\n{\"begin\":%" PRIu64 ",\"end\":%" PRIu64 ",\"offset\":%" PRIu64 ",\"path\":", one.begin, one.end, one.offset);
+      print_text(one.path);
+      std::putchar('}');
+    });
+  } else {
+    std::fputs("[]", stdout);
+  }
+  std::fputs("}\n", stdout);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -605,6 +634,10 @@ int main(int argc, char** argv) {
   if (!from.open(path)) {
     std::fprintf(stderr, "%s: %s\n", path, notes_of(from).c_str());
     return 2;
+  }
+  if (wants_stacks) {
+    print_stacks(from);
+    return from.is_damaged() ? 1 : 0;
   }
   analysis all{std::move(numbers)};
   const bool is_watched = ::isatty(2) != 0;

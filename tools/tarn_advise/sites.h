@@ -1,13 +1,14 @@
 // Which site a call belongs to: a place of the program that allocates. analyse.cc counts by it, and a replay chooses by it.
 //
-// Without a file of groups, each recorded call stack is a site. symbols.py, which knows names, writes the file: a line for each
-// stack, from stack 1 on, with the number of its group; a group is a site.
+// Without a file of groups, each recorded call stack is a site. tarn-advise, which knows names, writes the file: lines with the
+// number of a stack and that of its group. A group is a site.
 //
 // The recorder doesn't look at the stack of each call where there are many. A call without one counts for the site that its
 // thread used last for this size; without such a site, calls are told apart by their size.
 #ifndef TARN_TOOLS_TARN_ADVISE_SITES_H_
 #define TARN_TOOLS_TARN_ADVISE_SITES_H_
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -36,11 +37,12 @@ class site_numbers {
   bool read(const char* path) {
     has_groups_ = true;
     std::ifstream file{path};
-    for (std::uint32_t group; file >> group;) {
-      if (group >= unknown) return false;
-      groups_.push_back(group);
+    for (std::uint32_t stack, group; file >> stack;) {
+      if (!(file >> group) || group >= unknown || stack > unknown) return false;
+      if (stack >= groups_.size()) groups_.resize(std::max<std::size_t>(stack + 1, 2 * groups_.size()), unknown);
+      groups_[stack] = group;
     }
-    return file.eof();
+    return file.eof() && !file.bad();
   }
 
   /// Of a call that allocates. Each is asked for once, in their order.
@@ -64,7 +66,7 @@ class site_numbers {
 
   std::uint32_t of_stack(std::uint32_t stack) const {
     if (!has_groups_) return stack < unknown ? stack : unknown;
-    return stack <= groups_.size() ? groups_[stack - 1] : unknown;
+    return stack < groups_.size() ? groups_[stack] : unknown;
   }
   std::uint32_t of_no_stack(std::uint64_t size) {
     const auto found = sizes_.find(size);
