@@ -7,21 +7,22 @@ import subprocess
 import sys
 import tempfile
 
-import tarn_building
 import tarn_output
-from tarn_building import Failed
 from tarn_output import shown
-from . import rules, symbols
+from . import building, replaying, rules, symbols
+from .building import Failed
 
 EPILOG = """\
 examples:
   tarn-record -o log -- ./server --port 8080     records a program
   tarn-advise log                                which allocations to pool, with the code
   tarn-advise --json advice.json log             all that was counted
+  tarn-advise --replay=full log                  also looks for better policies
 
-What is advised is replayed first: without a gain above the spread, it isn't given.
+What is advised was replayed: without a gain above the spread, it isn't given.
 """
-ANALYSER = "tarn_advise_analyse", os.path.join("tarn_advise", "analyse.cc")
+REPLAYS = {"quick": (2_000_000, 10), "full": (replaying.MOST_STEPS, 60)}  # steps at most, and seconds at least
+MOST_REPLAYED = 16  # sites
 OF_SIZES = 1 << 30  # sites.h: from here on, calls without a stack
 SHOWN = 8  # sites not to pool, in the terminal
 
@@ -40,26 +41,26 @@ def analysed(program, *words):
 def described(site, number):
     """A site in words."""
     if site is None:
-        return {"kind": "other", "type": None, "element": None, "place": None, "function": None, "frames": [],
-                "where": f"blocks without a stack ({number})"}
+        return {"kind": "other", "type": None, "element": None, "place": None, "function": None, "has_line": False,
+                "frames": [], "where": f"blocks without a stack ({number})"}
     place = site.place
     where = symbols.where(place or site.frames[-1]) if place or site.frames else "?"
     return {"kind": site.kind, "type": site.type, "element": site.element, "place": symbols.where(place) if place else None,
             "function": symbols.qualified(place.function) if place and place.function else None, "where": where,
+            "has_line": bool(place and place.file),
             "frames": [symbols.where(frame) for frame in site.frames]}
 
 
-def read(log, program, way=None):
-    """The analyser's result; each site also has `what`."""
+def read(log, groups, way=None):
+    """The analyser's result; each site also has `what`. `groups`: a file to write."""
     if not os.path.isfile(log):
         raise Failed(f"{log}: no such file")
+    program = building.cached("analyse", ["analyse.cc"])
     stacks = analysed(program, "--stacks", log)
-    numbers = list(map(int, stacks["stacks"]))
     sites = symbols.Sites(list(stacks["stacks"].values()), stacks["mappings"], way)
-    with tempfile.NamedTemporaryFile("w", prefix="tarn-advise-", suffix=".groups") as groups:
-        groups.writelines(f"{number} {group}\n" for number, group in zip(numbers, sites.groups))
-        groups.flush()
-        found = analysed(program, log, groups.name)
+    with open(groups, "w", encoding="utf-8") as file:
+        file.writelines(f"{number} {group}\n" for number, group in zip(stacks["stacks"], sites.groups))
+    found = analysed(program, log, groups)
     for site in found["sites"]:
         site["id_is_size"] = site["id"] >= OF_SIZES
         known = sites.found[site["id"]] if site["id"] < len(sites.found) else None
@@ -78,13 +79,43 @@ def notes_of(found):
         notes.append("the log has no call stacks, so places have no names: record it without --no-stacks")
     elif without * 100 > calls:
         notes.append(f"{rules.percent(without / calls)} of the allocations have no call stack")
+    named = sum(site["calls"] for site in found["sites"] if site["what"]["place"] and not site["what"]["has_line"])
+    if 2 * named > calls:
+        notes.append("the program has no debug information: with -g, lines, classes and containers have names")
     if found["unknown_frees"] * 100 > found["calls"]:
         notes.append(f"{rules.quantity(found['unknown_frees'])} blocks were freed that the log doesn't know")
     return notes
 
 
-def advice_on(found):
-    return rules.in_order([rules.advise(site, found) for site in found["sites"]])
+# ---- the replay -------------------------------------------------------------------------------------------------------------
+
+def replayed(report, groups, mode):
+    """Adds what a replay shows to the advice: the gain of each alone, and of all together."""
+    good = [one for one in report["advice"] if one["verdict"] == "pool"][:MOST_REPLAYED]
+    if not good:
+        return
+    steps, seconds = REPLAYS[mode]
+    sites = {site["id"]: site for site in report["sites"]}
+    with replaying.Replay(report["log"], [one["site"] for one in good], groups=groups, most_steps=steps,
+                          say=replaying.Progress()) as replay:
+        if mode == "full":
+            good = [searched(replay, one, sites[one["site"]], seconds / len(good)) for one in good]
+        plans = {one["site"]: {one["site"]: one["composition"]} for one in good}
+        plans["all"] = {one["site"]: one["composition"] for one in good}
+        found = replay.measure(plans, seconds)
+        gains = {one["site"]: {name: replay.gain(one["site"], found[one["site"]], found[name]) for name in replay.mallocs}
+                 for one in good}
+        report["replay"] = {**replay.about(), "results": {name: found[name] for name in ("all", *replay.mallocs)}}
+    own = {one["site"]: rules.measured(one, gains[one["site"]]) for one in good}
+    report["advice"] = rules.in_order([own.get(one["site"], one) for one in report["advice"]])
+
+
+def searched(replay, one, site, seconds):
+    """Advice with the best composition that is found."""
+    if one["composition"] == "arena":
+        return one
+    found, _, _ = replay.search(site["id"], one["composition"], rules.size_of(site), seconds)
+    return rules.recomposed(one, site, found[0][0]) if found else one
 
 
 # ---- the terminal -----------------------------------------------------------------------------------------------------------
@@ -101,10 +132,12 @@ def name_of(what):
 
 
 def gain_of(one):
-    gain = one["gain"]
+    gain = one["gain"] and one["gain"]["malloc"]
     if gain is None:
         return "not measured"
-    return f"{gain['ns']:.3g} ns a call instead of {gain['malloc_ns']:.3g} (spread {gain['spread_ns']:.2g})"
+    held = gain["whole"]["held"]
+    return (f"{gain['ns']:.3g} ns a call instead of {gain['malloc_ns']:.3g}; the program holds "
+            f"{rules.in_bytes(held['plan']['median'])} instead of {rules.in_bytes(held['malloc']['median'])}")
 
 
 def lines_of(number, one):
@@ -118,6 +151,19 @@ def lines_of(number, one):
     yield ""
 
 
+def together(report):
+    """The replay of all that is advised."""
+    found = report["replay"]["results"]
+    mix, malloc = found["all"], found["malloc"]
+    others = [f"{name} {its['ns']['median']:.3g}" for name, its in found.items() if name not in ("all", "malloc")]
+    yield (f"All together: {mix['ns']['median']:.3g} ns a call of the program instead of {malloc['ns']['median']:.3g}" +
+           (f" ({', '.join(others)})" if others else ""))
+    yield (f"  {rules.in_bytes(mix['held']['median'])} instead of {rules.in_bytes(malloc['held']['median'])}; "
+           f"{mix['faults']['median']:,} page faults instead of {malloc['faults']['median']:,}")
+    yield f"  replayed: {report['replay']['part']}; {report['replay']['threads']}"
+    yield ""
+
+
 def text_of(report):
     """What the terminal shows."""
     advice = report["advice"]
@@ -126,8 +172,10 @@ def text_of(report):
     lines = [title(report), *(f"  {note}" for note in report["notes"]), ""]
     for number, one in enumerate(good, 1):
         lines += lines_of(number, one)
+    if good and report.get("replay"):
+        lines += together(report)
     if good:
-        lines += [f"The build: {good[0]['cmake']} (CMake), or {' '.join(sorted({one['bazel'] for one in good}))} (Bazel)", ""]
+        lines += [f"Build with {rules.BUILD['cmake']} in CMake, or {rules.BUILD['bazel']} in Bazel.", ""]
     else:
         lines += ["Nothing here is worth a pool.", ""]
     large = [one for one in bad if one["share"] >= rules.FEW_SHARE][:SHOWN]
@@ -151,11 +199,16 @@ def write(path, text):
 
 
 def work(given):
-    program = os.path.join(os.path.abspath(given.built), ANALYSER[0]) if given.built else tarn_building.cached(
-        *ANALYSER, folders=("tarn_advise", "tarn_record"))
-    report = read(given.log, program)
-    report["notes"] = notes_of(report)
-    report["advice"] = advice_on(report)
+    with tempfile.TemporaryDirectory(prefix="tarn-advise.") as folder:
+        groups = os.path.join(folder, "groups")
+        report = read(given.log, groups)
+        report["notes"] = notes_of(report)
+        report["advice"] = rules.in_order([rules.advise(site, report) for site in report["sites"]])
+        if given.replay != "none":
+            try:
+                replayed(report, groups, given.replay)
+            except Failed as error:
+                report["notes"].append(f"nothing was measured: {error}")
     if given.json:
         write(given.json, json.dumps(report, indent=1) + "\n")
     sys.stdout.write(text_of(report))
@@ -168,7 +221,9 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("log", metavar="LOG", help="what tarn-record wrote")
     parser.add_argument("--json", metavar="FILE", help="write all that was counted, and the advice")
-    parser.add_argument("--built", metavar="FOLDER", help=f"where {ANALYSER[0]} is built")
+    parser.add_argument("--replay", choices=["none", *REPLAYS], default="quick",
+                        help="measure what is advised: at most 2 million calls of the log (quick); more, and search for better "
+                        "policies (full)")
     given = parser.parse_args()
     try:
         return work(given)

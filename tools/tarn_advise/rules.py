@@ -6,6 +6,8 @@ import collections
 import math
 import re
 
+from . import symbols
+
 Rule = collections.namedtuple("Rule", "finding advice why")
 
 FEW_CALLS, FEW_SHARE = 1000, 0.01
@@ -17,30 +19,26 @@ CHUNKS = 4 << 10, 4 << 20  # the first and the largest of geometric_growth
 SMALL_CACHE = 32 * 1024
 
 RULES = {
-    "A1": Rule("under 1 % of the program's calls, or under 1,000", "don't pool", "there is nothing to save"),
-    "A2": Rule("at 50 ns a call, all calls would take under 1 % of the program's time", "don't pool",
-               "the program doesn't wait for its allocator"),
-    "A3": Rule("arrays that grow: vectors, strings, `realloc`", "don't pool; `reserve()`",
-               "each size is used once on the way"),
-    "A4": Rule("no size has nine of ten calls", "don't pool", "a pool has blocks of one size"),
-    "A5": Rule("over 32 KiB", "don't pool", "the time goes into the memory, not into the call"),
-    "A6": Rule("nine of ten are never freed, and fewer than 100,000", "don't pool", "nothing is allocated again"),
-    "A7": Rule("no frame of the stack is the program's", "don't pool", "there is no code to change"),
-    "A8": Rule("replayed, it isn't faster by more than the spread", "don't pool", "measured"),
-    "A10": Rule("eight of ten are freed together", "`arena`; `own_pool_allocator` for nodes of one container",
-                "all are freed by one call"),
-    "A11": Rule("nodes of a list, map or set", "`tarn::map` ..., `stl_allocator`", "nodes have one size"),
-    "A12": Rule("`std::make_shared`", "`std::allocate_shared` with `stl_allocator`", "object and counts in one block"),
-    "A13": Rule("objects of one class", "`DECLARE_MEMORY_POOL`", "the class changes, not its users"),
-    "A14": Rule("other blocks of one size", "`pool<static_size<N>>`", "the size is known"),
-    "A20": Rule("one thread allocates and frees", "`no_locking`", "a lock costs more than the rest of the call"),
-    "A21": Rule("several threads allocate, or others free", "`thread_cached<>`; from 16 threads on `<64>`, `<256>`",
-                "a block goes to the magazine of the thread that frees it: no lock for each block"),
-    "A22": Rule("a peak of 4 KiB to 4 MiB", "`geometric_growth<peak>`", "the first chunk has room for all"),
-    "A23": Rule("freed in reverse or one at a time, at most 32 KiB", "`lifo_reuse<>`",
-                "the newest block is in the cache, and nothing waits for it"),
-    "A24": Rule("after a peak of 4 MiB and more, under an eighth of it for half the time", "`return_empty_chunks<>`",
-                "the memory is of use elsewhere"),
+    "A1": Rule("under 1 % of all calls, or under 1,000", "don't pool", "nothing to save"),
+    "A2": Rule("at 50 ns a call, all calls take under 1 % of the time", "don't pool", "nothing to save"),
+    "A3": Rule("growing arrays: vectors, strings, `realloc`", "don't pool; `reserve()`", "each size is used once"),
+    "A4": Rule("no size has nine of ten calls", "don't pool", "a pool has one size"),
+    "A5": Rule("over 32 KiB", "don't pool", "the memory takes the time"),
+    "A6": Rule("nine of ten never freed, fewer than 100,000", "don't pool", "nothing is reused"),
+    "A7": Rule("only libraries in the stack", "don't pool", "no code to change"),
+    "A8": Rule("replayed, no gain above the spread", "don't pool", "measured"),
+    "A9": Rule("another policy is faster by more than the spread", "that policy", "measured"),
+    "A10": Rule("eight of ten freed together, by the one thread that allocated them",
+                "`arena`; `own_pool_allocator` for nodes", "one call frees all"),
+    "A11": Rule("nodes of a container", "`tarn::map` ..., `stl_allocator`", "one size"),
+    "A12": Rule("`std::make_shared`", "`std::allocate_shared`", "one size"),
+    "A13": Rule("objects of a class", "`DECLARE_MEMORY_POOL`", "their users don't change"),
+    "A14": Rule("other blocks of one size", "`pool`", "one size"),
+    "A20": Rule("one thread allocates and frees", "`no_locking`", "a lock is the largest cost"),
+    "A21": Rule("several do", "`thread_cached<>`, from 16 threads on `<64>`, `<256>`", "no lock for a block"),
+    "A22": Rule("a peak of 4 KiB to 4 MiB", "`geometric_growth<peak>`", "one chunk"),
+    "A23": Rule("freed newest first, peak of at most 32 KiB", "`lifo_reuse<>`", "the block is in the cache"),
+    "A24": Rule("a peak of 4 MiB, then an eighth for half the time", "`return_empty_chunks<>`", "others can use it"),
 }
 
 
@@ -67,7 +65,19 @@ def in_time(ns):
 
 
 def percent(part):
+    if 0 < part < 0.001:
+        return "under 0.1 %"
     return f"{100 * part:.1f} %" if part < 0.1 else f"{100 * part:.0f} %"
+
+
+def size_of(site):
+    """The size of nine blocks in ten, or the largest of the frequent ones."""
+    return site["size"] if site["size"] is not None else max(size for size, _ in site["sizes"])
+
+
+def is_local(site):
+    """Whether one thread has all its blocks."""
+    return site["threads"] == 1 and site["freed_by_other_thread"] == 0
 
 
 # ---- don't pool -----------------------------------------------------------------------------------------------------------
@@ -90,9 +100,8 @@ def against(site, program):
     if size is None and order["together"] < TOGETHER:
         return "A4", (f"{len(site['sizes']) if not site['sizes_more'] else 'more than 16'} sizes, of which the most frequent, "
                       f"{site['sizes'][0][0]} bytes, has {percent(site['sizes'][0][1] / site['calls'])}")
-    largest = size if size is not None else max(bytes_ for bytes_, _ in site["sizes"])
-    if largest > LARGE:
-        return "A5", f"{in_bytes(largest)} each"
+    if size_of(site) > LARGE:
+        return "A5", f"{in_bytes(size_of(site))} each"
     if site["never_freed"] >= LONG_LIVED * site["calls"] and site["calls"] < FEW_LIVE:
         return "A6", f"{quantity(site['never_freed'])} of {quantity(site['calls'])} blocks are never freed"
     return None
@@ -116,13 +125,15 @@ def settles(timeline, peak):
 def policies_of(site, size):
     """[(rule, policy as C++ or nothing for a default, reason)]."""
     found, order = [], site["order"]
-    if site["threads"] == 1 and site["freed_by_other_thread"] == 0:
+    if is_local(site):
         found.append(("A20", "", "one thread allocates and frees"))
     else:
         threads = site["threads"]
         slots = "" if threads < 16 else "64" if threads < 64 else "256"
-        passed = (f"{percent(site['freed_by_other_thread'])} are freed by another thread than allocated them, whose magazine takes "
-                  "them without a lock" if site["freed_by_other_thread"] else "each thread has its own free blocks")
+        passed = "each thread has its own free blocks"
+        if site["freed_by_other_thread"]:
+            passed = (f"{percent(site['freed_by_other_thread'])} are freed by another thread than allocated them, whose "
+                      "magazine takes them without a lock")
         found.append(("A21", f"tarn::thread_cached<{slots}>",
                       f"{threads} thread{'s' if threads > 1 else ''} allocate{'' if threads > 1 else 's'}; {passed}"))
     peak = site["peak_live"]
@@ -133,7 +144,8 @@ def policies_of(site, size):
         found.append(("A23", "tarn::lifo_reuse<>", f"{percent(order['reverse'] + order['alone'])} are freed newest first"))
     if site["peak_bytes"] >= CHUNKS[1] and settles(site["timeline"], site["peak_bytes"]):
         found = [one for one in found if one[0] != "A22"]
-        found.append(("A24", "tarn::return_empty_chunks<>", f"a peak of {in_bytes(site['peak_bytes'])}, and little of it later"))
+        found.append(("A24", "tarn::return_empty_chunks<>",
+                      f"a peak of {in_bytes(site['peak_bytes'])}, and little of it later"))
     return found
 
 
@@ -155,33 +167,32 @@ def joined(*parts):
 
 def bare(type_):
     """ns::order<int> -> order."""
-    return re.sub(r"<.*>$", "", type_).rpartition("::")[2] if "<" not in type_ else re.sub(r"<.*$", "", type_).rpartition("::")[2]
+    return type_.partition("<")[0].rpartition("::")[2]
 
 
-def name_of(site):
-    place = site["what"]["function"] or "block"
-    word = re.sub(r"\W+", "_", re.sub(r"<.*>", "", place).rpartition("::")[2]).strip("_")
-    return (word or "block") + "_blocks"
+def name_of(site, kind):
+    """Of a pool or an arena: add_pool, or pool_of_56."""
+    word = re.sub(r"\W+", "_", re.sub(r"<.*>", "", site["what"]["function"] or "").rpartition("::")[2]).strip("_")
+    return f"{word}_{kind}" if word else f"{kind}_of_{size_of(site)}"
 
 
 def container_parts(text):
     """std::map<int, long, cmp> -> (map, [int, long, cmp])."""
-    from . import symbols
     name, arguments = symbols.arguments_of(text)
     return name.removeprefix("std::"), arguments
 
 
-DEFAULTS = {"map": ["std::less<{0}>"], "multimap": ["std::less<{0}>"], "set": ["std::less<{0}>"], "multiset": ["std::less<{0}>"],
-            "unordered_map": ["std::hash<{0}>", "std::equal_to<{0}>"], "unordered_multimap": ["std::hash<{0}>", "std::equal_to<{0}>"],
-            "unordered_set": ["std::hash<{0}>", "std::equal_to<{0}>"],
-            "unordered_multiset": ["std::hash<{0}>", "std::equal_to<{0}>"], "list": [], "forward_list": []}
+def defaults_of(name, key):
+    if name.startswith("unordered_"):
+        return [f"std::hash<{key}>", f"std::equal_to<{key}>"]
+    return [f"std::less<{key}>"] if name.endswith(("map", "set")) else []
 
 
 def with_allocator(site, allocator):
     """The container of a site, with an allocator as its last argument."""
     name, arguments = container_parts(site["what"]["type"])
     keys = 2 if name.endswith("map") else 1
-    rest = [one.format(arguments[0]) for one in DEFAULTS[name]]
+    rest = defaults_of(name, arguments[0])
     rest[:len(arguments) - keys] = arguments[keys:]
     return f"std::{name}<{joined(*arguments[:keys], *rest, allocator)}>"
 
@@ -197,16 +208,23 @@ def alias(site):
         container_parts(site["what"]["type"])[0])
 
 
+def for_allocator(site, policies):
+    """The same with stl_allocator's defaults, shared_locking and lifo_reuse<>, instead of a pool's."""
+    kept = [policy for policy in policies if policy not in ("tarn::lifo_reuse<>", "tarn::thread_cached<>")]
+    if not any("_reuse<" in policy or "return_empty" in policy for policy in policies):
+        kept.append("tarn::batch_reuse<>")
+    return [*(["tarn::no_locking"] if is_local(site) else []), *kept]
+
+
 def for_nodes(site, policies):
-    policies = [policy for policy in policies if policy not in ("tarn::lifo_reuse<>", "tarn::thread_cached<>")]
-    is_local = site["threads"] == 1 and site["freed_by_other_thread"] == 0
-    policies = (["tarn::no_locking"] if is_local else []) + policies
+    policies = for_allocator(site, policies)
     name, arguments = container_parts(site["what"]["type"])
     if not policies:
         text = f"using {alias(site)} = tarn::{name}<{joined(*arguments)}>;"
         return Code("stl_allocator", ["tarn/allocator/containers.h"], [text])
     text = with_allocator(site, f"tarn::stl_allocator<{joined(site['what']['element'], *policies)}>")
-    return Code("stl_allocator", [*container_headers(site), "tarn/allocator/stl_allocator.h"], [f"using {alias(site)} = {text};"])
+    return Code("stl_allocator", [*container_headers(site), "tarn/allocator/stl_allocator.h"],
+                [f"using {alias(site)} = {text};"])
 
 
 def for_nodes_together(site, policies):
@@ -218,10 +236,8 @@ def for_nodes_together(site, policies):
 
 
 def for_shared(site, policies):
-    policies = [policy for policy in policies if policy not in ("tarn::lifo_reuse<>", "tarn::thread_cached<>")]
+    policies = for_allocator(site, policies)
     type_ = site["what"]["element"]
-    if site["threads"] == 1 and site["freed_by_other_thread"] == 0:
-        policies = ["tarn::no_locking", *policies]
     return Code("stl_allocator", ["<memory>", "tarn/allocator/stl_allocator.h"],
                 ["template <class... Arguments>", f"std::shared_ptr<{type_}> make_{bare(type_)}(Arguments&&... arguments) {{",
                  f"  return std::allocate_shared<{type_}>(tarn::stl_allocator<{joined(type_, *policies)}>(),",
@@ -232,33 +248,34 @@ def for_class(site, policies):
     name = bare(site["what"]["type"])
     macro = f"DECLARE_MEMORY_POOL({name})" if policies == ["tarn::thread_cached<>"] else (
         f"DECLARE_MEMORY_POOL_WITH({joined(name, *policies)})")
+    head = ["template <class... Types>"] if "<" in site["what"]["type"] else []
+    full = f"  // {site['what']['type']}" if site["what"]["type"] != name else ""
     return Code("DECLARE_MEMORY_POOL", ["tarn/allocator/memory_pool_macros.h"],
-                [*(["template <class... Types>"] if "<" in site["what"]["type"] else []),
-                 f"struct {name} {{  // {site['what']['type']}", "  // ... as it is", f"  {macro}", "};"])
+                [*head, f"struct {name} {{{full}", "  // ... as it is", f"  {macro}", "};"])
 
 
 def for_blocks(site, policies):
-    name = name_of(site)
+    name = name_of(site, "pool")
     return Code("pool", ["tarn/allocator/pool.h"],
                 [f"tarn::pool<{joined(size_policy(site['size'], site['alignment']), *policies)}> {name};",
                  f"// {name}.allocate() and {name}.deallocate(block), for {site['what']['where']}"])
 
 
 def for_arena(site, _):
-    locking = [] if site["threads"] == 1 else ["tarn::mutex_locking<>"]
-    name = name_of(site).removesuffix("_blocks") + "_arena"
-    how = f"{name}.create<T>(...)" if site["what"]["kind"] == "class" else f"{name}.allocate(bytes)"
+    name = name_of(site, "arena")
+    how = f"{name}.create<{site['what']['type']}>(...)" if site["what"]["kind"] == "class" else f"{name}.allocate(bytes)"
     return Code("arena", ["tarn/allocator/arena.h"],
-                [f"tarn::arena<{joined(*locking)}> {name};",
+                [f"tarn::arena<> {name};",
                  f"// {how} for {site['what']['where']}; {name}.reset() where they are freed"])
 
 
 def product_of(site):
     """(rule, reason, how to write it, whether it is replayed as an arena)."""
     kind, order = site["what"]["kind"], site["order"]
-    is_together = order["together"] >= TOGETHER and site["frees"] * 2 >= site["calls"]
+    is_together = order["together"] >= TOGETHER and site["frees"] * 2 >= site["calls"] and is_local(site)
     count = f"{percent(order['together'])} are freed in runs that leave nothing"
-    if is_together and kind == "node" and len(site["runs"]) < 16 and site["threads"] == 1:
+    is_list = kind == "node" and not site["what"]["type"].startswith("std::deque<")
+    if is_together and is_list:
         return "A10", f"{count}: {site['what']['type']} ends as a whole", for_nodes_together, False
     if is_together and kind in ("class", "other"):
         return "A10", count, for_arena, True
@@ -271,7 +288,7 @@ def product_of(site):
     return "A14", f"blocks of {site['size']} bytes", for_blocks, False
 
 
-BUILD = {"cmake": "target_link_libraries(app PRIVATE tarn::tarn)  # find_package(tarn REQUIRED)"}
+BUILD = {"cmake": "target_link_libraries(app PRIVATE tarn::tarn)", "bazel": 'deps = ["@tarn"]'}
 
 
 def advise(site, program):
@@ -282,38 +299,47 @@ def advise(site, program):
     if wrong:
         return {**said, "verdict": "don't pool", "rules": [wrong[0]], "reasons": [wrong[1]]}
     rule, reason, write, is_arena = product_of(site)
-    size = site["size"] if site["size"] is not None else max(bytes_ for bytes_, _ in site["sizes"])
+    size = size_of(site)
     found = [] if is_arena else policies_of(site, size)
     policies = [policy for _, policy, _ in found if policy]
+    if write in (for_nodes, for_shared) and "tarn::return_empty_chunks<>" not in policies:
+        policies = [*dict.fromkeys([*policies, "tarn::lifo_reuse<>"])]  # their default
     code = write(site, policies)
     composition = "arena" if is_arena else f"tarn::pool<{joined(size_policy(size, site['alignment']), *policies)}>"
     headers = [header if header[0] == "<" else f'"{header}"' for header in code.headers]
     return {**said, "verdict": "pool", "rules": [rule, *(one[0] for one in found)],
             "reasons": [reason, *(one[2] for one in found)], "product": code.product, "composition": composition,
-            "include": [f"#include {header}" for header in headers], "code": code.lines,
-            "cmake": "target_link_libraries(app PRIVATE tarn::tarn)",
-            "bazel": f'deps = ["@tarn//allocator:{bazel_target(code.headers)}"]'}
+            "include": [f"#include {header}" for header in headers], "code": code.lines, "build": BUILD}
 
 
-def bazel_target(headers):
-    return next(header for header in headers if header.startswith("tarn/")).rpartition("/")[2].removesuffix(".h")
+def recomposed(advice, site, composition):
+    """Advice with another composition, which a search found."""
+    if composition == advice["composition"]:
+        return advice
+    rule, reason, write, _ = product_of(site)
+    policies = symbols.arguments_of(composition)[1][1:]
+    kept = [one for one in policies_of(site, size_of(site)) if one[1] in ("", *policies)]
+    tried = [policy for policy in policies if policy not in [one[1] for one in kept]]
+    return {**advice, "composition": composition, "code": write(site, policies).lines,
+            "rules": [rule, *(one[0] for one in kept), "A9"],
+            "reasons": [reason, *(one[2] for one in kept), f"{joined(*tried) or 'the default'} was faster than others"]}
 
 
-def measured(advice, gain):
-    """Advice with what its replay showed. gain: ns a call before and after, the spread, ...; worse or within the spread: none."""
-    if gain["malloc_ns"] - gain["ns"] > gain["spread_ns"]:
-        return {**advice, "gain": gain}
+def measured(advice, gains):
+    """Advice with what its replay showed, {malloc: gain}. What is worse, or within the spread, isn't advised."""
+    gain = gains["malloc"]
+    if gain["is_gain"]:
+        return {**advice, "gain": gains}
     kept = {key: advice[key] for key in ("site", "what", "share", "calls")}
-    return {**kept, "gain": gain, "verdict": "don't pool", "rules": ["A8", *advice["rules"]],
-            "reasons": [f"replayed with {advice['composition']}: {gain['ns']:.3g} ns a call instead of {gain['malloc_ns']:.3g}, "
-                        f"which is within the spread of {gain['spread_ns']:.2g}"
-                        if abs(gain["malloc_ns"] - gain["ns"]) <= gain["spread_ns"] else
-                        f"replayed with {advice['composition']}: {gain['ns']:.3g} ns a call instead of {gain['malloc_ns']:.3g}"]}
+    within = f", within the spread of {gain['spread_ns']:.2g}" if abs(gain["gain_ns"]) <= gain["spread_ns"] else ""
+    return {**kept, "gain": gains, "verdict": "don't pool", "rules": ["A8", *advice["rules"]],
+            "reasons": [f"replayed with {advice['composition']}, the program gains {gain['gain_ns']:.3g} ns for each of these "
+                        f"calls{within}"]}
 
 
 def in_order(advice):
     """What gains the most first; unmeasured, what is called the most; then what isn't worth a pool."""
     def gained(one):
-        gain = one["gain"]
-        return (gain["malloc_ns"] - gain["ns"]) * one["calls"] if gain and one["verdict"] == "pool" else -math.inf
+        gain = one["gain"] and one["gain"]["malloc"]
+        return gain["gain_ns"] * one["calls"] if gain and one["verdict"] == "pool" else -math.inf
     return sorted(advice, key=lambda one: (one["verdict"] != "pool", -gained(one), -one["share"], one["site"]))

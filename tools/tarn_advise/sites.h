@@ -20,13 +20,6 @@
 
 namespace tarn_advise {
 
-/// 0: none was recorded.
-template <class Call>
-std::uint32_t stack_of(const Call& call) {
-  if constexpr (requires { call.stack; }) return call.stack;
-  else return 0;
-}
-
 class site_numbers {
  public:
   static constexpr std::uint32_t first_of_sizes = 1U << 30;  // sites of calls without a stack have numbers from here on
@@ -48,8 +41,8 @@ class site_numbers {
   /// Of a call that allocates. Each is asked for once, in their order.
   std::uint32_t of(const tarn_record::call& call) {
     last& of_size = last_[((call.size * 31 + call.thread) * 0x9e3779b97f4a7c15U) >> (64 - last_bits)];
-    if (stack_of(call) != 0) {
-      of_size = {call.size, call.thread, of_stack(stack_of(call))};
+    if (call.stack != 0) {
+      of_size = {call.size, call.thread, of_stack(call.stack)};
       return of_size.site;
     }
     if (of_size.size == call.size && of_size.thread == call.thread) return of_size.site;

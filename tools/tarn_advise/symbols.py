@@ -1,5 +1,5 @@
-"""What the addresses of call stacks are called: functions, files and lines, with those that were inlined; and which place of the
-program a stack stands for, its site."""
+"""What the addresses of call stacks are called: functions, files and lines, with those that were inlined; and which place of
+the program a stack stands for, its site."""
 
 import collections
 import functools
@@ -146,7 +146,7 @@ def qualified(function):
         return "operator " + operator.group(1) if text.startswith("operator") or "::" not in text[:operator.start()] else (
             split(text[:operator.start()], " ")[-1] + "operator " + operator.group(1))
     if operator:
-        text = text[:operator.start()] + "operator" + text[operator.end():]
+        text = text[:operator.start()] + "operator" + text[operator.end():].lstrip()
     parts = split(text, "(")
     words = [word for word in split(text[:_arguments_at(text)], " ") if word]
     return words[-1] if words and parts else text
@@ -165,35 +165,50 @@ def _arguments_at(text):
     return at
 
 
+def _end_of_arguments(text, at):
+    depth = 0
+    for i in range(max(at, 0), len(text)):
+        depth += (text[i] == "<") - (text[i] == ">" and text[i - 1] != "-")
+        if depth == 0:
+            return i if at >= 0 else None
+    return None
+
+
 def arguments_of(name):
     """std::list<int, A>::push_back<B> -> (std::list, [int, A])."""
     at = name.find("<")
-    depth = 0
-    for i in range(at, len(name)):
-        depth += (name[i] == "<") - (name[i] == ">" and name[i - 1] != "-")
-        if depth == 0:
-            return name[:at], [part.strip() for part in split(name[at + 1:i], ",")]
-    return name, []
+    end = _end_of_arguments(name, at)
+    return (name, []) if end is None else (name[:at], [part.strip() for part in split(name[at + 1:end], ",")])
+
+
+OWN_DEFAULTS = tuple(f"std::{name}<" for name in ("allocator", "less", "hash", "equal_to", "default_delete", "char_traits"))
+
+
+def without_defaults(text):
+    """Template arguments that nobody writes go."""
+    at = text.find("<")
+    end = _end_of_arguments(text, at)
+    if at < 0 or end is None:
+        return text
+    first, *rest = (part.strip() for part in split(text[at + 1:end], ","))
+    kept = ", ".join(without_defaults(part) for part in (first, *(one for one in rest if not one.startswith(OWN_DEFAULTS))))
+    return f"{text[:at]}<{kept}>{without_defaults(text[end + 1:])}"
 
 
 def plain(text):
     """A type as a programmer writes it."""
     text = re.sub(r"std::(__cxx11|__1|__ndk1)::", "std::", text).replace("> >", ">>").replace("> >", ">>")
     for letter, name in (("char", "string"), ("wchar_t", "wstring")):
-        text = re.sub(rf"std::basic_string<{letter}, std::char_traits<{letter}>, std::allocator<{letter}>\s?>", f"std::{name}", text)
-    before = None
-    while before != text:  # from the inside out
-        before = text
-        text = re.sub(r", std::(allocator|less|hash|equal_to|default_delete|char_traits)<[^<>]*(<[^<>]*(<[^<>]*>[^<>]*)*>[^<>]*)*>(?=[,>])",
-                      "", text)
-    return re.sub(r"^(.*\S) const$", r"const \1", text)
+        string = rf"std::basic_string<{letter}, std::char_traits<{letter}>, std::allocator<{letter}>\s?>"
+        text = re.sub(string, f"std::{name}", text)
+    return re.sub(r"^(.*\S) const$", r"const \1", without_defaults(text))
 
 
 # ---- whose a frame is -----------------------------------------------------------------------------------------------------
 
-OTHERS = re.compile(r"^(lib(c|stdc\+\+|c\+\+|c\+\+abi|m|pthread|dl|rt|gcc_s|jemalloc|mimalloc|tcmalloc\w*|snmalloc\w*|[atl]san|ubsan|"
-                    r"unwind|glib-2\.0|tarn_\w+)[-.\d]*\.so.*|ld-(linux|musl).*|linux-vdso.*|\[vdso\])$")
-ALLOCATES = re.compile(r"(^|[a-z0-9])_*(m|c|re|x|z|k|v)?(alloc(ate)?(ion)?|memdup|strn?dup|new)_?(0|n|raw|array|zeroe?d?|impl|"
+OTHERS = re.compile(r"^(lib(c|stdc\+\+|c\+\+|c\+\+abi|m|pthread|dl|rt|gcc_s|jemalloc|mimalloc|tcmalloc\w*|snmalloc\w*|[atl]san|"
+                    r"ubsan|unwind|glib-2\.0|tarn_\w+)[-.\d]*\.so.*|ld-(linux|musl).*|linux-vdso.*|\[vdso\])$")
+ALLOCATES = re.compile(r"(^|[a-z0-9])_*(m|c|re|x|z|k|v)?(alloc(ate)?(ion)?|memdup|strn?dup)_?(0|n|raw|array|zeroe?d?|impl|"
                        r"internal|aligned|bytes|memory|uninit)*_*$", re.IGNORECASE)
 
 
@@ -203,8 +218,7 @@ def is_others(frame):
     if OTHERS.match(os.path.basename(frame.module)):
         return True
     name = qualified(frame.function)
-    if name.startswith(("std::", "__gnu_cxx::", "operator new", "__cxa_", "__libc_", "_Znw", "_Zna", "tarn::", "boost::container::",
-                        "boost::movelib::")):
+    if name.startswith(("std::", "__gnu_cxx::", "operator new", "__cxa_", "__libc_", "_Znw", "_Zna", "tarn::")):
         return True
     bare = re.sub(r"<.*>$", "", name.rpartition("::")[2] if "<" not in name else re.split(r"::(?![^<]*>)", name)[-1])
     return bool(ALLOCATES.search(bare)) and not bare.startswith("~")
@@ -250,6 +264,9 @@ def simple(name):
     return lambda arguments, _: (f"std::{name}<{arguments[0]}>", arguments[0])
 
 
+# Functions of hash tables and deques that don't allocate nodes.
+OF_ARRAYS = re.compile(r"_M_allocate_buckets|_M_rehash|__rehash|__do_rehash|_M_allocate_map|_M_reallocate_map|__split_buffer")
+
 # (template's name without inline namespaces, kind, how to write the type)
 CONTAINERS = {
     "std::_Rb_tree": ("node", tree), "std::__tree": ("node", tree),
@@ -258,8 +275,8 @@ CONTAINERS = {
     "std::__list_imp": ("node", simple("list")),
     "std::forward_list": ("node", simple("forward_list")), "std::_Fwd_list_base": ("node", simple("forward_list")),
     "std::__forward_list_base": ("node", simple("forward_list")),
-    "std::deque": ("array", simple("deque")), "std::_Deque_base": ("array", simple("deque")),
-    "std::__deque_base": ("array", simple("deque")),
+    "std::deque": ("node", simple("deque")), "std::_Deque_base": ("node", simple("deque")),
+    "std::__deque_base": ("node", simple("deque")),
     "std::vector": ("array", simple("vector")), "std::_Vector_base": ("array", simple("vector")),
     "std::__split_buffer": ("array", simple("vector")),
     "std::basic_string": ("string", lambda *_: ("std::string", "char")),
@@ -278,7 +295,7 @@ def container_of(frames):
             continue
         kind, write = CONTAINERS[template]
         kept, element = write(arguments, names)
-        if "Hash" in template and any(re.search(r"_M_allocate_buckets|_M_rehash|__rehash|__do_rehash", name) for name in names):
+        if any(OF_ARRAYS.search(name) for name in names):
             kind = "array"
         return kind, plain(kept), plain(element)
     return None
@@ -286,7 +303,9 @@ def container_of(frames):
 
 # ---- classes --------------------------------------------------------------------------------------------------------------
 
-NEW = re.compile(r"(?<![\w:])(?:::\s*)?new\s+(?:\([^()]*\)\s*)?((?:\w+\s*::\s*)*[A-Za-z_]\w*(?:\s*<[^;(){}]*>)?)\s*([\[({;,)]|$)")
+NEW = re.compile(r"(?<![\w:])(?:::\s*)?new\s+(?:\([^()]*\)\s*)?((?:\w+\s*::\s*)*[A-Za-z_]\w*(?:\s*<[^;(){}]*>)?)\s*"
+                 r"([\[({;,)]|$)")
+NO_CLASSES = {"auto", "char", "int", "long", "short", "unsigned", "signed", "float", "double", "bool", "wchar_t"}
 
 
 @functools.lru_cache(None)
@@ -305,7 +324,7 @@ def class_in_source(frame):
         return None
     found = {re.sub(r"\s+", "", one.group(1)) for one in NEW.finditer(lines[frame.line - 1]) if one.group(2) != "["}
     name = found.pop() if len(found) == 1 else None
-    return None if name in (None, "auto", "char", "int", "long", "short", "unsigned", "signed", "float", "double", "bool") else name
+    return None if name in NO_CLASSES else name
 
 
 def constructed(frames):
@@ -339,16 +358,17 @@ class Sites:
         numbers = {}
         for stack, its in zip(stacks, frames):
             site = self.site_of(stack, its, names)
-            key = (site.kind, site.type, None if site.kind in ONE_OF_A_TYPE else self.key_of(site.place or its[-1:]))
+            own = [] if site.kind in ONE_OF_A_TYPE else [site.place] if site.place else its[-1:]
+            key = (site.kind, site.type, *self.key_of(own))
             if key not in numbers:
                 numbers[key] = len(self.found)
                 self.found.append(site)
             self.groups.append(numbers[key])
 
     @staticmethod
-    def key_of(frame):
+    def key_of(frames):
         """Two addresses of one line are one place."""
-        return frame[:3] if isinstance(frame, Frame) and (frame.function or frame.file) else tuple(frame[-2:])
+        return [frame[:3] if frame.file else frame for frame in frames]
 
     @staticmethod
     def own_at(frames):
@@ -382,10 +402,10 @@ class Sites:
 
 
 def where(frame):
-    """A frame in words: order.cc:12 (book::add), or libfoo.so+0x1234."""
-    name = qualified(frame.function)
+    """A frame in words: order.cc:12 (book::add), or main (prog+0x1234), or prog+0x1234."""
+    name = qualified(frame.function).replace("(anonymous namespace)::", "")
     if frame.file:
         place = f"{os.path.basename(frame.file)}:{frame.line}"
         return f"{place} ({name})" if name else place
-    module = os.path.basename(frame.module) or "?"
-    return f"{name} ({module})" if name else f"{module}+{frame.offset:#x}"
+    place = f"{os.path.basename(frame.module) or '?'}+{frame.offset:#x}"
+    return f"{name} ({place})" if name else place
