@@ -10,7 +10,8 @@ import tempfile
 from playwright.sync_api import sync_playwright
 
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path[:0] = [os.path.join(TREE, folder) for folder in ("test/support", "test/site", "docs/site")]
+sys.path[:0] = [os.path.join(TREE, folder) for folder in ("test/support", "test/site", "test/tools", "docs/site")]
+import check_page
 import check_site
 import compilers
 import stage
@@ -159,6 +160,38 @@ def links(page):
     return "\n".join(wrong) or None
 
 
+def advice(page, its=None):
+    """tarn-advise's page: all of it is there, sorted and found, and no name is markup."""
+    wrong = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "advice.html"), "w", encoding="utf-8") as file:
+            file.write(check_page.page.page(its or check_page.report()))
+        page.goto("file://" + file.name)
+        page.wait_for_timeout(300)
+        for summary in page.locator("summary").all():
+            summary.click()
+        text = page.locator("main").inner_text()
+        wanted = ["./server --port 8080", "the file ends within block 3", "20.5 ns → 4.25 ns", "DECLARE_MEMORY_POOL(order)", "A13",
+                  "tarn::tarn", "jemalloc", "9.8 ns", "libmimalloc.so.2 isn't installed", "thread 2", "20,000", check_page.EVIL]
+        wrong += [f"{one} isn't there" for one in wanted if one not in text]
+        drawn = page.locator("svg").count(), page.locator("svg rect").count(), page.locator("img").count()
+        if drawn[0] != 3 or drawn[1] < 25 or drawn[2]:
+            wrong.append(f"{drawn} pictures, bars, images")
+        first = page.locator("tbody tr").first
+        for column, wanted in (("size", "other.cc:59"), ("site", "never.cc"), ("calls", "order")):
+            page.locator("th", has_text=column).last.click()
+            if wanted not in first.inner_text():
+                wrong.append(f"by {column}: {first.inner_text()}")
+        page.get_by_placeholder("find a site").fill("F42)")
+        if page.locator("tbody tr").count() != 1:
+            wrong.append(f"{page.locator('tbody tr').count()} sites are found")
+        width, most = page.evaluate("document.scrollingElement.scrollWidth"), page.viewport_size["width"]
+        if width > most:
+            wrong.append(f"{width} pixels wide")
+    return "\n".join(wrong) or None
+
+
 def main():
     failed = passed = 0
     with sync_playwright() as tools:
@@ -194,6 +227,10 @@ def main():
         for number, answers in enumerate(PATHS, 1):
             run(f"the chooser, way {number}: {', '.join(answers.values())}", PHONE if number % 2 else WIDE, chosen, answers)
         run("the chooser warns", WIDE, warns)
+        run("tarn-advise's page", WIDE, advice)
+        run("tarn-advise's page on a phone", PHONE, advice)
+        run("self-test: tarn-advise's page without its advice", WIDE, lambda page: None if advice(
+            page, {**check_page.report(), "advice": []}) else "nothing is missed")
         outside = [url for url in fetched if not url.startswith(("file:", "data:", "about:", "blob:"))]
         run("nothing was fetched from elsewhere", WIDE, lambda page: "\n".join(outside) or None)
         browser.close()

@@ -9,13 +9,14 @@ import tempfile
 
 import tarn_output
 from tarn_output import shown
-from . import building, replaying, rules, symbols
+from . import building, page, replaying, rules, symbols
 from .building import Failed
 
 EPILOG = """\
 examples:
   tarn-record -o log -- ./server --port 8080     records a program
   tarn-advise log                                which allocations to pool, with the code
+  tarn-advise --html advice.html log             a page with pictures
   tarn-advise --json advice.json log             all that was counted
   tarn-advise --replay=full log                  also looks for better policies
 
@@ -211,6 +212,8 @@ def work(given):
                 report["notes"].append(f"nothing was measured: {error}")
     if given.json:
         write(given.json, json.dumps(report, indent=1) + "\n")
+    if given.html:
+        write(given.html, page.page(report))
     sys.stdout.write(text_of(report))
     return 0
 
@@ -221,6 +224,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("log", metavar="LOG", help="what tarn-record wrote")
     parser.add_argument("--json", metavar="FILE", help="write all that was counted, and the advice")
+    parser.add_argument("--html", metavar="FILE", help="write a page with the advice, all sites, and pictures")
     parser.add_argument("--replay", choices=["none", *REPLAYS], default="quick",
                         help="measure what is advised: at most 2 million calls of the log (quick); more, and search for better "
                         "policies (full)")
