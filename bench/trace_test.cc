@@ -93,8 +93,9 @@ BOOST_AUTO_TEST_CASE(an_address_that_is_in_use_was_freed_unseen) {
 }
 
 BOOST_AUTO_TEST_CASE(steps_that_begin_late_take_what_is_in_use_first) {
-  const std::vector<tarn_record::call> before{allocated(operation::malloc, 0x90, 8), allocated(operation::memalign, 0x40, 7, 64),
-                                              allocated(operation::malloc, 0x200, 9), freed(0x200), moved(true, 0x90, 0xa0, 5)};
+  const std::vector<tarn_record::call> before{
+      allocated(operation::malloc, 0x90, 8), allocated(operation::memalign, 0x40, 7, 64),
+      allocated(operation::malloc, 0x200, 9), freed(0x200), moved(true, 0x90, 0xa0, 5)};
   std::vector<step> room(20);
   trace_converter converter{room.data()};
   for (const tarn_record::call& call : before) converter.add(call, 3);

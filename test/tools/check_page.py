@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""tools/tarn_advise/page.py: the page has all that the report says, nothing of it is markup, and it needs nothing from elsewhere.
-test/site/browser.py opens it."""
+"""tools/tarn_advise/page.py: the page has all that the report says, none of it is markup, and nothing is fetched from
+elsewhere. test/site/browser.py opens it."""
 
 import json
 import os
@@ -48,7 +48,8 @@ def report(sites=60):
                              for part in ("ns", "held", "faults")}} for name in ("malloc", "jemalloc")}
     advice = [{"site": 1, "what": its[0]["what"], "share": 1 / 3, "calls": 199_999, "verdict": "pool", "rules": ["A13", "A20"],
                "reasons": ["objects of order", "one thread allocates and frees"], "product": "DECLARE_MEMORY_POOL",
-               "composition": "tarn::pool<tarn::static_size<48>>", "include": ['#include "tarn/allocator/memory_pool_macros.h"'],
+               "composition": "tarn::pool<tarn::static_size<48>>",
+               "include": ['#include "tarn/allocator/memory_pool_macros.h"'],
                "code": ["struct order {", "  DECLARE_MEMORY_POOL(order)", "};"], "gain": gain,
                "cmake": "target_link_libraries(app PRIVATE tarn::tarn)", "bazel": "@tarn//allocator:memory_pool_macros"},
               {"site": 2, "what": its[1]["what"], "share": 1 / 6, "calls": 99_999, "verdict": "don't pool", "rules": ["A3"],

@@ -8,8 +8,8 @@ MOST_SITES = 400  # in the table: those with the most calls
 MOST_CURVES = 5  # sites whose bytes over time are drawn
 SITE = ("id", "size", "sizes", "sizes_more", "calls", "frees", "share", "peak_live", "peak_bytes", "never_freed", "lifetime_ns",
         "order", "freed_by_other_thread", "threads", "reallocations", "bursts")
-ADVICE = ("site", "share", "calls", "verdict", "rules", "reasons", "product", "composition", "include", "code", "cmake", "bazel",
-          "gain")
+ADVICE = ("site", "share", "calls", "verdict", "rules", "reasons", "product", "composition", "include", "code", "cmake",
+          "bazel", "gain")
 WHAT = ("type", "where", "frames")
 
 
