@@ -121,10 +121,17 @@ class array_front {
     end_ = position_of(end() - n);
     *end() = nullptr;
   }
-  /// Moves the entries to the end of the object's own storage. Precondition: they are in it.
+  /// Moves the entries to the end of the object's own storage. Precondition: they are in it. In parts that don't overlap, because
+  /// newlib's memmove copies upwards byte by byte.
   void pack() noexcept {
+    void** const from = top();
     void** const to = own_.slots + (Own - size());
-    std::memmove(to, top(), (size() + 1) * sizeof(void*));
+    const auto by = static_cast<std::size_t>(to - from);
+    for (std::size_t left = by == 0 ? 0 : size() + 1; left != 0;) {
+      const std::size_t n = smaller(left, by);
+      left -= n;
+      std::memcpy(to + left, from + left, n * sizeof(void*));
+    }
     end_ = position_of(own_.slots + Own);
     move_top(to);
   }
