@@ -23,6 +23,7 @@
 
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/system.h"
 
 namespace tarn::detail {
 
@@ -127,8 +128,10 @@ class array_front {
   }
   /// Moves the entries to the end of the object's own storage. Precondition: they are in it.
   void pack() noexcept {
+    void** const from = top();
     void** const to = own_.slots + (Own - size());
-    std::memmove(to, top(), (size() + 1) * sizeof(void*));
+    if constexpr (platform::system::has_pages) std::memmove(to, from, (size() + 1) * sizeof(void*));
+    else move_up(to, from, size() + 1);
     end_ = position_of(own_.slots + Own);
     move_top(to);
   }
@@ -170,6 +173,17 @@ class array_front {
     limit_to(slots);
     top_ = end_ = position_of(slots + (n - 1));
     *end() = nullptr;
+  }
+
+  /// As memmove, which newlib does byte by byte: in parts that don't overlap.
+  static void move_up(void** to, void* const* from, std::size_t n) noexcept {
+    const auto by = static_cast<std::size_t>(to - from);
+    if (by == 0) return;
+    while (n != 0) {
+      const std::size_t part = smaller(n, by);
+      n -= part;
+      std::memcpy(to + n, from + n, part * sizeof(void*));
+    }
   }
 
   position top_{};

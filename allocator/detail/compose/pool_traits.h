@@ -222,10 +222,10 @@ struct pool_traits {
   static constexpr bool tells_later = Store::traits.tells_later || Exhaustion::traits.tells_later;
   /// Whether the bytes from the store follow from how many blocks were in use at a time. They don't if they also depend on
   /// addresses (tables), on threads (magazines), on a growth policy's value, or on what was returned in between.
-  static constexpr bool bytes_follow_from_peak =
-      !store_is_a_buffer && !Exhaustion::traits.has_second() && std::is_empty_v<Growth> && !grows_ahead &&
-      !Retention::traits.returns_chunks && !Retention::traits.returns_pages && !Locking::traits.keeps_blocks &&
-      !Checking::traits.samples && (one_chunk || !keeps_memory);
+  static constexpr bool bytes_follow_from_peak = !store_is_a_buffer && !Exhaustion::traits.has_second() &&
+                                                 std::is_empty_v<Growth> && !grows_ahead && !Retention::traits.returns_chunks &&
+                                                 !Retention::traits.returns_pages && !Locking::traits.keeps_blocks &&
+                                                 !Checking::traits.samples && (one_chunk || !keeps_memory);
 
   // The constants that the members of a pool depend on. Error messages show their names.
   static constexpr bool size_is_given_at_run_time = Size::traits.at_run_time;

@@ -120,8 +120,7 @@ struct slow_path {
   /// A pool of one chunk calls no store and, if it is lock_free, takes no lock, once it was reserved.
   TARN_NONBLOCKING_BEGIN_
   template <bool Retries = true, bool Expects = false>
-  TARN_STEP static void* take_cold(State& s, search& its, std::size_t blocks) noexcept
-      TARN_NONBLOCKING_IF_(keeps_one_chunk) {
+  TARN_STEP static void* take_cold(State& s, search& its, std::size_t blocks) noexcept TARN_NONBLOCKING_IF_(keeps_one_chunk) {
     void* block = nullptr;
     [[maybe_unused]] bool looks = !has_looked;
     do {

@@ -57,14 +57,14 @@ template <class Pool>
 void expect_no_guards(Pool& pool) {
   const std::vector<void*> blocks = all_of(pool);
   BOOST_TEST_CONTEXT(blocks.size() << " blocks") {
-    const bool first = guards_of([&] { BOOST_TEST(pool.try_allocate() == nullptr); }) == none;
-    BOOST_TEST(first);
-    const bool batch = guards_of([&] {
+    const taken first = guards_of([&] { BOOST_TEST(pool.try_allocate() == nullptr); });
+    BOOST_TEST((first == none));
+    const taken batch = guards_of([&] {
       std::array<void*, 40> out;
       BOOST_TEST(pool.try_allocate_batch(out) == 0u);
-    }) == none;
-    BOOST_TEST(batch);
-    const bool rest = guards_of([&] {
+    });
+    BOOST_TEST((batch == none));
+    const taken rest = guards_of([&] {
       for (int round = 0; round != 2; ++round) {
         for (void* const block : blocks) pool.deallocate(block);
         std::set<void*> again;
@@ -72,8 +72,8 @@ void expect_no_guards(Pool& pool) {
         BOOST_TEST((again == std::set<void*>(blocks.begin(), blocks.end())));
         BOOST_TEST(pool.try_allocate() == nullptr);
       }
-    }) == none;
-    BOOST_TEST(rest);
+    });
+    BOOST_TEST((rest == none));
     BOOST_TEST(guards_of([&] { BOOST_TEST(!pool.try_reserve(blocks.size() + 1)); }).growth == 0u);
   }
   pool.deallocate_batch(blocks);
@@ -111,10 +111,10 @@ void expect_prepared(std::size_t n) {
   tarn::pool<static_size<48>, counted, Policies...> pool;
   BOOST_TEST(pool.try_reserve(n));
   std::set<void*> blocks;
-  const bool all = guards_of([&] {
+  const taken all = guards_of([&] {
     for (std::size_t i = 0; i != n; ++i) blocks.insert(pool.try_allocate());
-  }) == none;
-  BOOST_TEST(all);
+  });
+  BOOST_TEST((all == none));
   BOOST_TEST((blocks.size() == n && !blocks.contains(nullptr)));
   for (void* const block : blocks) pool.deallocate(block);
 }
