@@ -163,10 +163,12 @@ void batches() {
   CHECK(misuses == 0);
 }
 
-// shows: FM-28 FM-29
+// shows: FM-28 FM-29 FM-36
 template <class Pool>
 void blocks_are_as_promised() {
   Pool pool;
+  if constexpr (requires { Pool::bytes_for_peak(blocks); })
+    CHECK(Pool::bytes_for_peak(blocks) == 0 && Pool::bytes_for_peak(blocks + 1) == static_cast<std::size_t>(-1));
   CHECK(pool.block_size() == bytes && pool.block_alignment() == 8);
   void* all[blocks];
   for (void*& block : all) {
