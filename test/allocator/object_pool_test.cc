@@ -134,7 +134,6 @@ BOOST_AUTO_TEST_CASE(no_constructor_runs_without_a_block) {
 
 // ---- smart pointers ---------------------------------------------------------------------------------------------------------
 
-// shows: FM-51
 BOOST_AUTO_TEST_CASE(a_unique_ptr_ends_its_object_in_its_pool) {
   using pool_type = object_pool<item<24>, static_array_store<2>>;
   pool_type pool;

@@ -16,7 +16,7 @@ sys.path[:0] = [os.path.join(FOLDER, "..", "support")]
 import compilers
 import library_code
 
-CASES = 97
+CASES = 100
 LOG = "case a.one passed\r\ncase a.two passed\r\n2 passed, 0 failed\r\n"
 # (what is wrong with the log, its text, the failures and errors of the report)
 LOGS = [

@@ -88,7 +88,7 @@ bool reported(misuse_kind kind) noexcept { return std::exchange(misuses, 0u) == 
 // ---- what every pool does ------------------------------------------------------------------------------------------------
 
 /// Every sequence of six calls: allocate, or free one of the blocks in use.
-// shows: FM-4 FM-10
+// shows: FM-4
 template <class Pool>
 void every_sequence() {
   constexpr unsigned calls = 6, choices = blocks + 1;
@@ -163,10 +163,12 @@ void batches() {
   CHECK(misuses == 0);
 }
 
-// shows: FM-28 FM-29
+// shows: FM-28 FM-29 FM-36
 template <class Pool>
 void blocks_are_as_promised() {
   Pool pool;
+  if constexpr (requires { Pool::bytes_for_peak(blocks); })
+    CHECK(Pool::bytes_for_peak(blocks) == 0 && Pool::bytes_for_peak(blocks + 1) == static_cast<std::size_t>(-1));
   CHECK(pool.block_size() == bytes && pool.block_alignment() == 8);
   void* all[blocks];
   for (void*& block : all) {
@@ -585,6 +587,20 @@ void what_is_no_object_is_not_destroyed() {
   misuses = 0;
 }
 
+// shows: FM-51
+template <class Locking>
+void a_pointer_outlives_its_pool() {
+  using pool_type = objects<thing, blocks, Locking>;
+  alignas(pool_type) static unsigned char place[sizeof(pool_type)];
+  pool_type* const things = ::new (place) pool_type;
+  typename pool_type::unique_ptr one(things->try_construct(1), typename pool_type::deleter(things));
+  things->~pool_type();
+  CHECK(alive == 0);
+  one.reset();
+  CHECK(reported(misuse_kind::ended_pool) && alive == 0);
+}
+
+// shows: FM-44
 template <class Locking>
 void an_object_is_destroyed_once() {
   objects<thing, blocks, Locking> things;
@@ -596,7 +612,7 @@ void an_object_is_destroyed_once() {
 
 #ifdef TARN_KIT_LARGE
 /// Blocks of 128 bytes, which are laid out in runs, and reservations of many pages.
-// shows: FM-22 FM-36
+// shows: FM-22
 template <class Locking, class Checking>
 void large_pools() {
   static pool<static_size<128>, static_array_store<1200>, Locking, Checking> large;
@@ -669,6 +685,7 @@ struct misuse_cases {
       {"the_end_of_a_pool", the_end_of_a_pool<pool>},
       {"many_blocks_are_left", many_blocks_are_left<Locking>},
       {"an_object_is_destroyed_once", an_object_is_destroyed_once<Locking>},
+      {"a_pointer_outlives_its_pool", a_pointer_outlives_its_pool<Locking>},
       {"what_is_no_object_is_not_destroyed", what_is_no_object_is_not_destroyed<Locking>},
   };
 };
