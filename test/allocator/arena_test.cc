@@ -339,6 +339,42 @@ BOOST_AUTO_TEST_CASE(without_blocks_all_chunks_are_spare) {
   (void)a.allocate(10000);
   BOOST_TEST(a.in_use() == 10000u);  // the first chunk isn't passed
 }
+BOOST_AUTO_TEST_CASE(a_chunk_that_becomes_the_first_has_none_in_front) {
+  arena<fixed_growth<4096>, counting_statistics> a;
+  (void)a.allocate(10000);
+  (void)a.allocate(100);
+  a.reset(6000);  // the large one goes
+  a.reset();
+  BOOST_TEST(a.in_use() == 0u);
+  (void)a.allocate(16);
+  BOOST_TEST(a.in_use() == 16u);
+  BOOST_TEST(a.statistics().peak < 15000u);
+}
+/// A mark whose chunk has become empty is still valid.
+template <class... Policies>
+void expect_marked_chunk_stays(bool was_reset) {
+  upstream its;
+  arena<resource_store, fixed_growth<4096>, Policies...> a{resource_store(&its)};
+  if (was_reset) (void)a.allocate(100), a.reset();
+  void* const block = a.allocate(100);
+  const auto mark = a.mark();
+  const std::size_t at_mark = a.in_use();
+  a.deallocate(block, 100);
+  BOOST_TEST(a.trim() == 0u);
+  const void* const large = a.allocate(10000);
+  a.rewind(mark);
+  BOOST_TEST(a.in_use() == at_mark);
+  BOOST_TEST(!a.owns(large));
+  BOOST_TEST(a.owns(a.allocate(100)));
+  a.release();
+  BOOST_TEST((its.regions() == 0u && its.faults() == 0u));
+}
+BOOST_AUTO_TEST_CASE(a_chunk_that_a_mark_names_stays) {
+  for (const bool was_reset : {false, true}) {
+    expect_marked_chunk_stays(was_reset);
+    expect_marked_chunk_stays<checked>(was_reset);
+  }
+}
 
 // ---- objects --------------------------------------------------------------------------------------------------------------
 

@@ -3,8 +3,8 @@
 //   hit, hit_slow     a block of the current chunk
 //   enter_spare       the first spare chunk with room becomes the current one
 //   fetch, adopt      a chunk from the store, put behind the current one and entered
-//   rewind            back to a place: chunks that are passed become spare. Back to the start, the first chunk is entered again,
-//                     so that the next block is a hit; without blocks in use it counts as spare
+//   rewind            back to a place: chunks that are passed become spare. Back to the start, the next block comes from the
+//                     first chunk, so that it is a hit, but no chunk is the current one until keep_entered()
 //   each_spare_out    spare chunks go back to the store
 #ifndef TARN_ALLOCATOR_DETAIL_ARENA_CHUNK_REGION_H_
 #define TARN_ALLOCATOR_DETAIL_ARENA_CHUNK_REGION_H_
@@ -41,7 +41,10 @@ class chunk_region {
     at_ = to;
   }
   TARN_STEP std::size_t left() const noexcept { return static_cast<std::size_t>(end_ - at_); }
-  TARN_STEP place now() const noexcept { return is_empty() ? start() : place{at_, current_}; }
+  TARN_STEP place now() noexcept {
+    keep_entered();
+    return current_ != nullptr ? place{at_, current_} : start();
+  }
   static constexpr place start() noexcept { return {nullptr, nullptr}; }
 
   // ---- blocks of the current chunk -----------------------------------------------------------------------------------------
@@ -76,26 +79,29 @@ class chunk_region {
 
   TARN_STEP void rewind(place to) noexcept {
     note_peak();
-    if (to.in == nullptr && first_ != nullptr) to = {first_->first(), first_};
-    at_ = to.at;
     current_ = to.in;
+    if (to.in == nullptr && first_ != nullptr) {
+      first_->before = 0;
+      to = {first_->first(), first_};
+    }
+    at_ = to.at;
     end_ = to.in != nullptr ? to.in->end : nullptr;
   }
-  /// Without blocks in use, no chunk is the current one: all are spare.
+  /// Unless there have been blocks or marks since the arena went back to the start, all chunks are spare.
   void leave_if_empty() noexcept {
-    if (!is_empty()) return;
-    at_ = end_ = nullptr;
-    current_ = nullptr;
+    keep_entered();
+    if (current_ == nullptr) at_ = end_ = nullptr;
   }
   /// Calls visit(memory) for what is behind a place, up to where the arena is.
   template <class Visit>
   void each_behind(place from, Visit visit) const noexcept {
-    if (current_ == nullptr) return;
+    const chunk* const last = current();
+    if (last == nullptr) return;
     for (const chunk* c = from.in != nullptr ? from.in : first_;; c = c->next) {
       std::byte* const start = c == from.in ? from.at : c->first();
-      std::byte* const end = c == current_ ? at_ : c->end;
+      std::byte* const end = c == last ? at_ : c->end;
       if (start < end) visit(memory{start, static_cast<std::size_t>(end - start)});
-      if (c == current_) return;
+      if (c == last) return;
     }
   }
   bool owns(const void* block) const noexcept {
@@ -145,6 +151,7 @@ class chunk_region {
     return request.wanted == 0 ? nullptr : made(upstream_.fetch_second(request, {}));
   }
   void adopt(chunk& c) noexcept {
+    leave_if_empty();
     if (!c.from.from_second) {
       newest_ = c.region.bytes;
       total_ += c.region.bytes;
@@ -179,7 +186,8 @@ class chunk_region {
   // ---- questions -----------------------------------------------------------------------------------------------------------
 
   std::size_t in_use() const noexcept {
-    return current_ == nullptr ? 0 : current_->before + static_cast<std::size_t>(at_ - current_->first());
+    const chunk* const c = current();
+    return c == nullptr ? 0 : c->before + static_cast<std::size_t>(at_ - c->first());
   }
   std::size_t capacity() const noexcept { return capacity_; }
   std::size_t peak() const noexcept
@@ -217,8 +225,10 @@ class chunk_region {
   TARN_STEP void note_peak() noexcept {
     if constexpr (Traits::notes_peak) peak_.bytes = larger(peak_.bytes, in_use());
   }
-  TARN_STEP bool is_empty() const noexcept {
-    return current_ == first_ && (first_ == nullptr || at_ == first_->first());
+  TARN_STEP const chunk* current() const noexcept { return current_ == nullptr && at_ != nullptr ? first_ : current_; }
+  /// The chunk that rewind() entered becomes the current one if it has blocks. Marks name it from then on.
+  TARN_STEP void keep_entered() noexcept {
+    if (current_ == nullptr && at_ != nullptr && at_ != first_->first()) current_ = first_;
   }
   chunk*& behind_current() noexcept { return current_ != nullptr ? current_->next : first_; }
 
@@ -267,7 +277,7 @@ class chunk_region {
 
   std::byte* at_ = nullptr;
   std::byte* end_ = nullptr;
-  chunk* current_ = nullptr;
+  chunk* current_ = nullptr;  // null, and at_ is set: the next block comes from the first chunk
   chunk* first_ = nullptr;
   std::size_t newest_ = 0;  // bytes of the newest chunk
   std::size_t total_ = 0;  // of all from the first store, as it gave them
