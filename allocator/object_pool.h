@@ -276,8 +276,8 @@ class object_pool {
   bool for_each_while(F f) {
     return walk([&f](T& object) { return static_cast<bool>(f(object)); });
   }
-  /// Returns how many objects there are. O(chunks), and for each block that became free since the walk before, O(log chunks); over
-  /// an array, O(blocks).
+  /// Returns how many objects there are. O(chunks), and for each block that became free since the walk before, O(log chunks);
+  /// over an array, O(blocks).
   [[nodiscard]] std::size_t count() noexcept { return detail::count_blocks(state()); }
 
   /// Return forward iterators, by ascending address, valid as long as their objects exist. The pool is a
