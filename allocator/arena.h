@@ -22,7 +22,7 @@
 
 namespace tarn {
 
-/// An arena with one policy for each axis, in the order of the axes. Its members, in detail::arena_body:
+/// An arena with one policy for each axis, in the order of the axes:
 ///
 ///   allocate, try_allocate, also with a known size; deallocate, grow_last    blocks
 ///   create, make_span                                                        objects

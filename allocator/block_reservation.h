@@ -22,8 +22,9 @@
 
 namespace tarn {
 
-/// What reserve_blocks() and try_reserve_blocks() return: decltype(pool)::reservation. It can be moved, even to another thread.
-/// It must be destroyed before the pool, and before its release(), in a thread that may free blocks.
+/// What reserve_blocks() and try_reserve_blocks() return: `decltype(pool)::reservation`. Its destructor frees the blocks that
+/// are left. It can be moved, even to another thread. It must be destroyed before the pool, and before its release(), in a
+/// thread that may free blocks.
 template <class Members>
 class [[nodiscard("tarn: a discarded reservation is released immediately")]] block_reservation {
   using state = typename Members::state;
@@ -37,8 +38,9 @@ class [[nodiscard("tarn: a discarded reservation is released immediately")]] blo
  public:
   /// No reservation.
   constexpr block_reservation() noexcept = default;
+  /// Takes the blocks of `other`, which is then no reservation.
   block_reservation(block_reservation&& other) noexcept { become(other); }
-  /// Frees the blocks that are left. Returns this reservation.
+  /// Frees the blocks that are left, and takes those of `other`. Returns this reservation.
   block_reservation& operator=(block_reservation&& other) noexcept {
     if (this == detail::pointer_to(other)) return *this;
     give_back();

@@ -88,15 +88,15 @@ class object_pool {
 
  public:
   using value_type = T;  // the type of the objects
-  using pool_type = pool<detail::by_product<detail::size_of_object<T>>, Policies...>;  // of their blocks
+  using pool_type = pool<detail::by_product<detail::size_of_object<T>>, Policies...>;  // the pool of their blocks
 
   /// Whether there are release() and handles.
   static constexpr bool may_return_chunks = requires(pool_type& blocks) { blocks.release(); };
   static constexpr bool has_generations = detail::inspector::has_generations(static_cast<const pool_type*>(nullptr));
   /// Whether calls wait for a block: under wait_for_block.
   static constexpr bool waits = detail::inspector::waits(static_cast<const pool_type*>(nullptr));
-  /// Whether there are iterators and parts(): not over an array, on guarded pages, or if free blocks wait in magazines
-  /// (thread_cached) or on a stack (lock_free).
+  /// Whether there are iterators and parts(): not on guarded pages, or if free blocks wait in magazines (thread_cached) or on a
+  /// stack (lock_free); by default not over an array of at most 32,768 blocks.
   static constexpr bool has_iterators = detail::iterators_of<T, pool_type>::exist;
   using iterator = typename detail::iterators_of<T, pool_type>::type;  // what begin() returns
 
@@ -176,7 +176,7 @@ class object_pool {
     return block == nullptr ? nullptr : construct_in(block, std::forward<Args>(args)...);
   }
   /// Returns a proxy that constructs objects and, with checked_with<sites>, records the calling line for reports:
-  /// orders.here().construct(1, 9.5).
+  /// `orders.here().construct(1, 9.5)`.
   [[nodiscard]] maker here(call_site where = call_site::current()) noexcept { return maker(*this, where); }
 
   /// Destroys an object; null: does nothing. Precondition: this pool constructed it, and it was not destroyed since.
@@ -277,7 +277,7 @@ class object_pool {
     return walk([&f](T& object) { return static_cast<bool>(f(object)); });
   }
   /// Returns how many objects there are. O(chunks), and for each block that became free since the walk before, O(log chunks);
-  /// O(blocks) over an array.
+  /// over an array, O(blocks).
   [[nodiscard]] std::size_t count() noexcept { return detail::count_blocks(state()); }
 
   /// Return forward iterators, by ascending address, valid as long as their objects exist. The pool is a
@@ -288,7 +288,7 @@ class object_pool {
     else return iterators::refuse();
   }
   [[nodiscard]] static constexpr iterator end() noexcept { return {}; }
-  /// Destroys the object at `which`. Returns the next one. O(log chunks).
+  /// Destroys the object at `which`, which isn't end(). Returns the next one. O(log chunks).
   template <int = 0>
   iterator (erase)(iterator which) noexcept {
     if constexpr (has_iterators) {
@@ -300,9 +300,8 @@ class object_pool {
       return iterators::refuse();
     }
   }
-  /// Returns `n` ranges of equally many objects, or one more: parts(4)[0] ... parts(4)[3]. Threads may walk through different
-  /// ones at the same time if no object is constructed or destroyed.
-  /// Precondition: n isn't 0. As complex as count().
+  /// Divides the objects, which is as complex as count(). Returns `n` ranges of equally many objects, or one more. Threads may
+  /// walk through different ranges at the same time if no object is constructed or destroyed. Precondition: n isn't 0.
   template <int = 0>
   [[nodiscard]] auto parts(std::size_t n) noexcept {
     if constexpr (has_iterators) return detail::object_parts<T, typename iterators::state>(state(), n);
@@ -311,7 +310,7 @@ class object_pool {
 
   /// Destroys every object, each once, although destructors may destroy others. Objects that destructors construct may be left.
   /// Precondition: no other thread uses the pool; no destructor calls for_each() or release() of it. O(objects + free blocks);
-  /// O(chunks) if there is no destructor and no policy that must be notified of each.
+  /// with no destructor, and no policy that must be notified of each, O(chunks).
   void (clear)() noexcept {
     if (endings_.running()) return;  // a destructor called it
     if constexpr (std::is_trivially_destructible_v<T>)

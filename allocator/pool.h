@@ -63,7 +63,7 @@ struct judged : std::conditional_t<is_rejected<Pool>, rejection_of<Pool>, std::t
 
 }  // namespace detail
 
-/// A pool with one policy for each axis, in the order of the axes. Its members:
+/// A pool with one policy for each axis, in the order of the axes:
 ///
 ///   allocate, try_allocate, deallocate, also with the size                                      blocks
 ///   allocate_batch, try_allocate_batch, deallocate_batch                                        many blocks
@@ -73,8 +73,6 @@ struct judged : std::conditional_t<is_rejected<Pool>, rejection_of<Pool>, std::t
 ///   verify, note_site, hand_over, explain_fault                                                 checking policies
 ///   bytes_for, blocks_in                                                                        buffers, static
 ///   bytes_for_peak                                                                              memory, static
-///
-/// Its destructor returns every chunk, including blocks still in use.
 template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion, class Checking,
           class Statistics, class Name = unnamed>
 class basic_pool

@@ -21,7 +21,7 @@
 
 namespace tarn {
 
-/// A pool for each size class; a larger request goes to the store. Its members, in detail::size_class_body:
+/// A pool for each size class; a larger request goes to the store:
 ///
 ///   allocate(bytes, alignment), try_allocate, deallocate(block, bytes, alignment)    blocks
 ///   class_size(bytes, alignment)                                                     questions

@@ -37,7 +37,7 @@ PAGE_OF = {
     "policies/platform/pages.h": "store",
     "policies/checking/misuse.h": "checking",
     "policies/store/page_store.h": "store",
-    "allocator/detail/classes/large_blocks.h": "multipool",
+    "allocator/detail/classes/large_blocks.h": "size_class_pool",
     "allocator/detail/arena/arena_body.h": "arena",
 }
 # Classes of tarn::detail whose public members are those of a public class, which derives from them.

@@ -396,8 +396,8 @@ class size_class_body {
     drop_all();
   }
   /// Frees all blocks, even those in use, and keeps the chunks.
-  /// Precondition: no other thread uses the pool, and no earlier block is used again. O(chunks + large blocks in use);
-  /// O(blocks) with a policy that is notified of each or returns chunks.
+  /// Precondition: no other thread uses the pool, and no earlier block is used again. O(chunks + large blocks in use); with a
+  /// policy that is notified of each or returns chunks, O(blocks).
   void reset() noexcept {
     large_.deallocate_all(chunks_);
     each_pool([](std::size_t, Pool& p) {

@@ -121,7 +121,7 @@ class pool_members {
 
 #if TARN_EXCEPTIONS
   /// Fills `out` with blocks. Returns out.size(). Under wait_for_block it waits for all of them together, and holds none while
-  /// it waits; not if the pool has fewer blocks.
+  /// it waits; if the pool has fewer blocks in all, it doesn't wait.
   /// Throws: std::bad_alloc if it can't get all of them; then none is allocated. New chunks stay.
   std::size_t allocate_batch(span<void*> out) {
     const std::size_t got = take_batch(out, waits_as_usual());
@@ -259,7 +259,7 @@ class pool_members {
   }
 
   /// Returns the pool's source, to read what its store reports.
-  /// Precondition if that depends on chunks: no chunk is added or removed during this.
+  /// Precondition: no chunk is added or removed while you read what depends on the chunks.
   const auto& store() const noexcept
     requires(Traits::has_source)
   {
