@@ -377,6 +377,47 @@ def check_measured():
     return None
 
 
+def result(ns):
+    return {"ns": {"median": ns, "min": ns - .1, "max": ns + .1}, "held": {"median": 4096}, "faults": {"median": 7}, "rounds": 3}
+
+
+class Replay:
+    """Says what each site gains, and which plans it was asked for."""
+    mallocs = {"malloc": None, "othermalloc": "libother.so"}
+
+    def __init__(self, gained, other):
+        self.gained, self.other, self.asked = gained, other, []
+
+    def measure(self, plans, _):
+        self.asked.append(plans)
+        mix = 10.0 - sum(self.gained[site] for site in plans.get("all", {}))
+        return {**{name: result(mix) for name in plans}, "malloc": result(10.0), "othermalloc": result(self.other)}
+
+    def gain(self, site, _, malloc):
+        assert malloc["ns"]["median"] in (10.0, self.other)
+        return gain(self.gained[site], 1.0, self.gained[site] > 1)["malloc"]
+
+
+def check_replayed():
+    """What gains nothing isn't part of the mix either, and another malloc that is better is named."""
+    advice = [rules.advise(site_of(id=number), PROGRAM) for number in (1, 2)]
+    for gained, other, kept, is_better in (({1: 4.0, 2: 3.0}, 5.0, [1, 2], False), ({1: 4.0, 2: -3.0}, 5.0, [1], True),
+                                           ({1: .5, 2: -3.0}, 9.9, [], False), ({1: .5, 2: -3.0}, 9.0, [], True)):
+        replay = Replay(gained, other)
+        own, found = command.measured(replay, advice, 1)
+        if [site for site, one in own.items() if one["verdict"] == "pool"] != kept or ("all" in found) != bool(kept):
+            return f"{gained}: {own}, {found}"
+        if list(replay.asked[-1].get("all", {})) != kept or len(replay.asked) != (1 if len(kept) == 2 else 2):
+            return f"{gained}: asked for {replay.asked}"
+        notes = command.better_malloc(found)
+        if bool(notes) != is_better or is_better and "othermalloc" not in notes[0]:
+            return f"{gained}: {notes}"
+        said = "\n".join(command.together({"replay": {"results": found, "part": "a part", "threads": "one thread"}}))
+        if ("All together: " in said) != bool(kept) or "othermalloc" not in said:
+            return said
+    return None
+
+
 def check_sorted():
     """What gains most is first, then what wasn't measured, then what isn't worth it."""
     def one(number, share, gained=None, calls=1000, verdict="pool"):
@@ -543,7 +584,7 @@ def cases_of(world):
               for name, rest in made_logs().items()]
     cases.append(("made: not together", lambda: check_slowly(world)))
     cases += [(f"rule: {name}", lambda rest=rest: check_rule(*rest)) for name, *rest in RULED]
-    cases += [("measured", check_measured), ("sorted", check_sorted), ("another composition", check_recomposed),
+    cases += [("measured", check_measured), ("replayed", check_replayed), ("sorted", check_sorted), ("another composition", check_recomposed),
               ("the table", check_table), ("code", lambda: check_code(world.folder)), ("names", check_symbols)]
     return cases
 
