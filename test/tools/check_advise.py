@@ -378,7 +378,8 @@ def check_measured():
 
 
 def result(ns):
-    return {"ns": {"median": ns, "min": ns - .1, "max": ns + .1}, "held": {"median": 4096}, "faults": {"median": 7}, "rounds": 3}
+    return {"ns": {"median": ns, "min": ns - .1, "max": ns + .1}, "held": {"median": 4096}, "faults": {"median": 7},
+            "rounds": 3}
 
 
 class Replay:
@@ -584,7 +585,8 @@ def cases_of(world):
               for name, rest in made_logs().items()]
     cases.append(("made: not together", lambda: check_slowly(world)))
     cases += [(f"rule: {name}", lambda rest=rest: check_rule(*rest)) for name, *rest in RULED]
-    cases += [("measured", check_measured), ("replayed", check_replayed), ("sorted", check_sorted), ("another composition", check_recomposed),
+    cases += [("measured", check_measured), ("replayed", check_replayed), ("sorted", check_sorted),
+              ("another composition", check_recomposed),
               ("the table", check_table), ("code", lambda: check_code(world.folder)), ("names", check_symbols)]
     return cases
 
