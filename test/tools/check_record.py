@@ -4,6 +4,7 @@ also where it is killed or the log is full; of a log that is cut or damaged all 
 is seen to fail on one with a mistake, and the reader gets logs that are made here."""
 
 import collections
+import ctypes
 import os
 import random
 import re
@@ -312,6 +313,33 @@ def check_programs(recorder, folder):
     expect(len(logs) == 3 and sorted(found)[1:] >= [10, 20] and "and 2 of other processes" in told, f"{found}\n{told}")
 
 
+def compress(recorder, log):
+    """Whether it could; where libzstd isn't there, it can't, and says so."""
+    done = subprocess.run([sys.executable, "-B", TOOL, "--built", recorder.built, "--compress", log], capture_output=True,
+                          text=True, check=False)
+    try:
+        ctypes.CDLL("libzstd.so.1")
+    except OSError:
+        expect(done.returncode == 2 and "libzstd.so.1: it isn't here" in done.stderr, done.stderr)
+        return False
+    expect(done.returncode == 0 and "bytes before" in done.stdout, done.stderr)
+    return True
+
+
+def check_compressed(recorder, folder):
+    """What is in a log stays in it: of one that ended, one that was killed, and one that is compressed."""
+    for words, status in (("threads", "4", "20000"), 0), (("crash", "3"), 128 + signal.SIGSEGV):
+        logs, _, _ = recorder.run(folder, recorder.programs["recorded"], *words, status=status)
+        said = "no end" if status else "^$"
+        before = os.path.getsize(logs[0]), recorder.calls(logs[0], said=said), recorder.stacks(logs[0], said=said)
+        for times in range(2):
+            if not compress(recorder, logs[0]):
+                return
+            after = os.path.getsize(logs[0]), recorder.calls(logs[0], said=said), recorder.stacks(logs[0], said=said)
+            expect(after[1:] == before[1:], f"{words}: other calls or stacks, compressed {times + 1} times")
+            expect(after[0] < before[0] / 2, f"{words}: {before[0]} bytes before, {after[0]} now")
+
+
 def check_nothing(recorder, folder):
     """What can't be recorded runs, and it is said."""
     done = subprocess.run([sys.executable, "-B", TOOL, "--built", recorder.built, "-o", os.path.join(folder, "none", "log"),
@@ -329,7 +357,7 @@ def check_nothing(recorder, folder):
 CHECKS = {"calls": check_calls, "threads": check_threads, "order": check_order, "threads in turns": check_turns,
           "forks": check_forks, "kill -9": check_kill, "crash": check_crash, "stacks": check_stacks,
           "sampled stacks": check_sampled, "kills at random": check_kills, "--max": check_max,
-          "libraries": check_libraries, "programs": check_programs, "nothing": check_nothing}
+          "compressed": check_compressed, "libraries": check_libraries, "programs": check_programs, "nothing": check_nothing}
 TAKEN = ("  void* const block = function();\n"
          "  if (outer.is_logged()) log({what, ticks(), number(block), bytes, alignment, 0, 0, from});\n")
 GIVEN = "  if (outer.is_logged()) log({what, ticks(), number(block), bytes, alignment});\n  real.free(block);\n"
@@ -393,8 +421,8 @@ def varint(value):
 class Block:
     """Calls as format.h says."""
 
-    def __init__(self, thread, first, kind=1, coding=0):
-        self.thread, self.first, self.kind, self.coding = thread, first, kind, coding
+    def __init__(self, thread, first, kind=1, coding=0, first_stack=0):
+        self.thread, self.first, self.kind, self.coding, self.first_stack = thread, first, kind, coding, first_stack
         self.ticks, self.last, self.count, self.data = first, 0, 0, b""
 
     def address(self, value):
@@ -427,7 +455,7 @@ class Block:
         used = (len(self.data) + 7) // 8 * 8
         stored = (used + 64 + 63) // 64 * 64
         head = struct.pack("<IHHIIIIIIQQQ", 0x6b6c6274, self.kind, self.coding, stored, number, self.thread,
-                           0 if is_open else used, 0 if is_open else self.count, 0, self.first, self.ticks, 1000 + self.ticks)
+                           0 if is_open else used, 0 if is_open else self.count, self.first_stack, self.first, self.ticks, 1000 + self.ticks)
         data = self.data.ljust(used, b"\0")
         total = 0xcbf29ce484222325
         for word, in struct.iter_unpack("<Q", head + data):
@@ -453,6 +481,16 @@ def two_threads():
     return first, second.add(170, "aligned_alloc", 0, 1 << 40, 4096)
 
 
+def some_stacks():
+    """Stacks 1 (0x500) and 2 (0x600, called from 1), in a block of their own; a mapping between them."""
+    block = Block(0, 100, kind=2, first_stack=1)
+    block.data += bytes([1]) + block.address(0x500) + varint(1)
+    block.data += bytes([2]) + varint(0x400) + varint(0x1000) + varint(0) + varint(4) + b"/lib" + varint(2) + b"ID"
+    block.data += bytes([1]) + block.address(0x600) + varint(1)
+    block.count = 3
+    return (block,)
+
+
 ORDERED = [(110, 1, "malloc", 0x1000), (120, 1, "free", 0x1000), (125, 2, "new", 0x1000), (130, 1, "malloc", 0x2000),
            (140, 2, "malloc", 0x2000), (150, 1, "realloc", 0x3003), (160, 1, "delete", 0x3003), (170, 3, "aligned_alloc", None)]
 
@@ -466,6 +504,9 @@ def damage_cases():
     flipped[at + 3] ^= 1
     no_mark = bytearray(whole)
     no_mark[HEADER] ^= 1
+    stacks, = some_stacks()
+    no_entry = bytearray(header() + first.bytes(0) + second.bytes(1) + stacks.bytes(2, is_open=True))
+    no_entry[-len(stacks.bytes(2)) + 64] = 9
     unknown = header() + Block(1, 0, kind=9).add(1, "malloc", 8, 8).bytes(0) + first.bytes(1) + second.bytes(2)
     compressed = header() + first.bytes(0) + Block(2, 200, coding=5).add(201, "malloc", 8, 8).bytes(1) + second.bytes(2)
     wrong = bytearray(header() + first.bytes(0, is_open=True) + second.bytes(1))
@@ -478,6 +519,10 @@ def damage_cases():
         ("no room", log_of(first, second, stopped=2), both, 0, r"couldn't grow \(No space left on device\)"),
         ("about to begin a block", whole + bytes(BLOCK), both, 0, "^$"),
         ("a kind of later versions", unknown, both, 0, "^$"),
+        ("stacks", log_of(first, second, stacks), both, 0, "^$"),
+        ("stacks that end early", no_entry, both, 1, "only 0 stacks and mappings of block 2"),
+        ("not compressed", log_of(first, Block(2, 200, coding=1).add(201, "malloc", 8, 8)), firsts, 1,
+         "damaged: block 1, which can't be unpacked|block 1 is compressed, and libzstd.so.1 isn't here"),
         ("a coding of later versions", compressed, both, 1, "block 1 has a coding that this program doesn't know"),
         ("a bit", flipped, seconds, 1, "damaged: block 0, which was passed over"),
         ("a mark", no_mark, seconds, 1, f"damaged: no block at byte {HEADER}, .*\n.*block 1 follows where 0 should"),
@@ -509,12 +554,17 @@ def check_damaged(recorder, data, wanted, status, said):
 def check_spoiled(recorder):
     """Whatever is in the file: an end, and a status that says whether it was a log."""
     dice = random.Random(1)
-    whole = log_of(*two_threads())
+    whole = log_of(*two_threads(), *some_stacks())
     statuses = collections.Counter()
     with tempfile.TemporaryDirectory(dir=os.environ.get("TEST_TMPDIR")) as folder:
         log = os.path.join(folder, "log")
-        for _ in range(150):
-            data = bytearray(whole)
+        with open(log, "wb") as file:
+            file.write(whole)
+        compress(recorder, log)
+        with open(log, "rb") as file:
+            wholes = [whole, file.read()]
+        for number in range(200):
+            data = bytearray(wholes[number % 2])
             for _ in range(dice.randrange(1, 5)):
                 at = dice.randrange(len(data)) if dice.random() < .2 else dice.randrange(HEADER, len(data))
                 data[at] = dice.choice([0, 0xff, dice.randrange(256)])
@@ -562,8 +612,9 @@ def built(root):
         if not any(old in text for text in parts.values()):
             sys.exit(f"mistake: {name}: the recorder hasn't got {old!r}")
         jobs.append(recorder_job(number, old, new))
-    jobs.append(builder.job("tarn_record_print", [*flags, "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
-                                                  os.path.join(SOURCES, "print.cc")]))
+    for name in "print", "compress":
+        jobs.append(builder.job(f"tarn_record_{name}", [*flags, "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
+                                                        os.path.join(SOURCES, name + ".cc"), "-ldl"]))
     programs = {"recorded": builder.job("recorded", [*flags, own]),
                 "plugin.so": builder.job("plugin.so", [compiler, "-shared", "-fPIC", "plugin.cc"]),
                 "behind.so": builder.job("behind.so", [compiler, "-shared", "-fPIC", "behind.cc"]),
@@ -572,7 +623,8 @@ def built(root):
         job.result()
     programs = {name: job.result() for name, job in programs.items()}
     for number in range(len(MISTAKES) + 1):
-        os.symlink(os.path.join(root, "tarn_record_print"), os.path.join(root, f"recorder{number}", "tarn_record_print"))
+        for name in "tarn_record_print", "tarn_record_compress":
+            os.symlink(os.path.join(root, name), os.path.join(root, f"recorder{number}", name))
     recorders = [Recorder(root, os.path.join(root, f"recorder{number}"), programs) for number in range(len(MISTAKES) + 1)]
     return recorders[0], dict(zip(MISTAKES, recorders[1:]))
 

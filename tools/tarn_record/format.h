@@ -35,7 +35,7 @@
 //   2            a mapping of the program: its first address, its bytes, where it begins in the file, the length of the
 //                file's path, the path; the length of the file's build ID, the ID. It is that of the stacks that follow
 //
-// Reserved for later versions of a block, without a new version of the file: `coding` for compressed blocks.
+// A sealed block may be compressed (`coding`): then `used` and `sum` are of what is stored.
 #ifndef TARN_TOOLS_TARN_RECORD_FORMAT_H_
 #define TARN_TOOLS_TARN_RECORD_FORMAT_H_
 
@@ -74,13 +74,15 @@ struct file_header {
 };
 
 enum class block_kind : std::uint16_t { calls = 1, stacks = 2 };
+inline constexpr std::uint16_t coding_zstd = 1;
+inline constexpr std::size_t most_plain_bytes = std::size_t{64} << 20;  // of a compressed block
 inline constexpr std::uint32_t block_mark = 0x6b6c6274;  // "tblk"
 
 /// While `sum` is 0, the block is open: its calls end at the first byte that is 0, `used` and `calls` say nothing.
 struct block_header {
   std::uint32_t mark;
   block_kind kind;
-  std::uint16_t coding;  // 0: none
+  std::uint16_t coding;  // 0: none, or coding_zstd
   std::uint32_t stored;  // bytes up to the next block, a multiple of 64 less this header
   std::uint32_t number;  // 0 for the first block of the file
   std::uint32_t thread;  // from 1 on, in the order of their first calls

@@ -27,6 +27,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "coding.h"
 #include "format.h"
 
 namespace tarn_record {
@@ -97,8 +98,13 @@ class numbers {
 /// The calls of one block.
 class block_calls {
  public:
-  block_calls(const block_header& header, const char* data, const char* end)
-      : header_(header), from_(data, end), thread_(header.thread), ticks_(header.first_ticks) {}
+  /// `unpacked`: what `data` is in, if it was compressed.
+  block_calls(const block_header& header, std::string_view data, std::string unpacked)
+      : header_(header), unpacked_(std::move(unpacked)), from_(data.data(), data.data() + data.size()), thread_(header.thread),
+        ticks_(header.first_ticks) {
+    if (!unpacked_.empty()) from_ = {unpacked_.data(), unpacked_.data() + unpacked_.size()};
+  }
+  void drop_data() { unpacked_ = {}; }
 
   /// Reads a call into `next`. False: there is none, or it isn't valid.
   bool advance() {
@@ -148,6 +154,7 @@ class block_calls {
   }
 
   block_header header_;
+  std::string unpacked_;
   numbers from_;
   std::uint32_t thread_;
   std::uint64_t ticks_;
@@ -254,6 +261,18 @@ class log {
   /// In the order in which they were seen: of two at the same addresses, the later was there for the later stacks.
   const std::vector<mapping>& mappings() const { return stacks_.mappings; }
 
+  /// Of the file; `to` gets its blocks, one after the other, with their headers, and what isn't a block or is cut.
+  std::string_view bytes() const { return {data_, bytes_}; }
+  template <class Function>
+  void each_block(Function to) const {
+    for (std::size_t at = header_.header_bytes; at < bytes_;) {
+      const std::size_t bytes = is_block(at) ? sizeof(block_header) + header_at(at).stored : bytes_ - at < 64 ? bytes_ - at : 64;
+      const bool is_whole = is_block(at) && bytes <= bytes_ - at;
+      to(std::string_view{data_ + at, std::min(bytes, bytes_ - at)}, is_whole);
+      at += bytes;
+    }
+  }
+
   const file_header& header() const { return header_; }
   /// What is wrong or missing; complete once next() has returned false.
   const std::vector<std::string>& notes() const { return notes_; }
@@ -353,22 +372,28 @@ class log {
     }
   }
 
-  /// What a block has, as far as it is there; empty, and said, if it can't be read.
-  std::string_view data_of(std::size_t at) {
+  /// What a block has, as far as it is there; no data, and said, if it can't be read. `unpacked` has it if it was compressed.
+  std::string_view data_of(std::size_t at, std::string& unpacked) {
     const block_header found = header_at(at);
     const std::string name = "block " + std::to_string(found.number);
     const std::size_t there = std::min<std::size_t>(found.stored, bytes_ - at - sizeof(found));
     const bool is_whole = found.sum != 0 && found.used <= there;
-    if (found.coding != 0) return say(name + " has a coding that this program doesn't know"), std::string_view{};
+    if (found.coding > coding_zstd) return say(name + " has a coding that this program doesn't know"), std::string_view{};
     if (is_whole && sum_of(data_ + at) != found.sum) {
       return say("damaged: " + name + ", which was passed over"), std::string_view{};
     }
-    return {data_ + at + sizeof(found), is_whole ? found.used : there};
+    const std::string_view data{data_ + at + sizeof(found), is_whole ? found.used : there};
+    if (found.coding == 0) return data;
+    if (!zstd::here().is_there()) return say(name + " is compressed, and libzstd.so.1 isn't here"), std::string_view{};
+    if (is_whole) unpacked = zstd::here().plain(data, most_plain_bytes);
+    if (unpacked.empty()) return say("damaged: " + name + ", which can't be unpacked"), std::string_view{};
+    return unpacked;
   }
 
   void read_stacks(std::size_t at) {
     const block_header found = header_at(at);
-    const std::string_view data = data_of(at);
+    std::string unpacked;
+    const std::string_view data = data_of(at, unpacked);
     if (data.data() == nullptr) return;
     std::uint32_t entries;
     const bool is_valid = stacks_.add(found.first_stack, data.data(), data.data() + data.size(), entries);
@@ -378,15 +403,17 @@ class log {
   }
 
   void begin_block(std::size_t at) {
-    const std::string_view data = data_of(at);
+    std::string unpacked;
+    const std::string_view data = data_of(at, unpacked);
     if (data.data() == nullptr) return;
-    all_.push_back(std::make_unique<block_calls>(header_at(at), data.data(), data.data() + data.size()));
+    all_.push_back(std::make_unique<block_calls>(header_at(at), data, std::move(unpacked)));
     push(all_.back().get());
   }
 
   /// Notes whether calls are missing when those of a block are over.
   void push(block_calls* from) {
     if (from->advance()) return streams_.push({from->next.ticks, from});
+    from->drop_data();
     const std::string read = std::to_string(from->count) + " calls of block " + std::to_string(from->header().number);
     if (from->is_damaged) return say("damaged: only " + read + " could be read");
     if (from->header().sum != 0 && from->count != from->header().calls) {
