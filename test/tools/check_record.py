@@ -5,6 +5,7 @@ is seen to fail on one with a mistake, and the reader gets logs that are made he
 
 import collections
 import ctypes
+import gzip
 import os
 import random
 import re
@@ -23,6 +24,7 @@ import compilers
 TOOL = os.path.join(ROOT, "tools/tarn-record")
 SOURCES = os.path.join(ROOT, "tools/tarn_record")
 RECORDER = "blocks.h", "frames.h", "mappings.h", "recorder.cc", "stacks.h", "unwinding.h"
+PROGRAMS = "print", "compress", "convert"
 SECONDS = 120  # for what hangs
 HEADER, BLOCK = 4096, 128 * 1024
 
@@ -340,6 +342,92 @@ def check_compressed(recorder, folder):
             expect(after[0] < before[0] / 2, f"{words}: {before[0]} bytes before, {after[0]} now")
 
 
+def convert(recorder, folder, data, status=0, said="^$"):
+    """What --stacks prints of the log that is made of it."""
+    source, log = os.path.join(folder, "source"), os.path.join(folder, "converted")
+    with open(source, "wb") as file:
+        file.write(data)
+    done = subprocess.run([sys.executable, "-B", TOOL, "--built", recorder.built, "--convert", source, "-o", log],
+                          capture_output=True, text=True, check=False)
+    expect(done.returncode == status and re.search(said, done.stderr), f"exit status {done.returncode}: {done.stderr!r}")
+    done = subprocess.run([os.path.join(recorder.root, "tarn_record_print"), "--stacks", log], capture_output=True, text=True,
+                          check=False)
+    expect(done.returncode == 0 and done.stderr == "", done.stderr)
+    return done.stdout
+
+
+HEAPTRACK_RAW = b"""v 10400 3
+x 9 /bin/prog
+X prog -x
+m 1 -
+m 1 x 5000 0 a38 1000 861
+m 9 /lib/x so 7000 0 b70
+t 5123 0
+t 7456 1
++ 40 2 a000
+c a
+t 7456 0
++ 18 3 b000
+- a000
+"""
+HEAPTRACK_MADE = b"""v 10400 3
+X prog -x
+s 9 /bin/prog
+i 5123 1
+t 1 0
+i 7456 1
+t 2 1
+a 40 2
++ 0
++ 0
+c a
+- 0
+a 18 1
++ 1
++ 0
+"""
+MAPPED = "mapping 0x5000 0x5a38 0 /bin/prog\nmapping 0x6000 0x6861 0x1000 /bin/prog\nmapping 0x7000 0x7b70 0 /lib/x so\n"
+
+
+def trace_of(*events):
+    """A dump of trace_ring: (ticks, kind, pool, address, bytes), of one thread."""
+    rows = [(77, 0, 0x80 << 56, 0)] + [(pool, address, kind << 56 | size, ticks) for ticks, kind, pool, address, size in events]
+    return (b"tarntrac" + struct.pack("<6I5Q", 0x01020304, 1, 80, 32, 32, 1, 1000, 0, 2000, 1000, 0).ljust(72, b"\0") +
+            struct.pack("<4Q", 0, 0, len(rows), 0x6563656970) + b"".join(struct.pack("<4Q", *row) for row in rows) +
+            struct.pack("<4Q", 0, 1, 0, 0x6563656970))
+
+
+def check_converted(recorder, folder):
+    """What a log prints makes the same log; what heaptrack and trace_ring wrote; of what is cut, what is there."""
+    logs, _, _ = recorder.run(folder, recorder.programs["recorded"], "many-stacks", "30000")
+    with open(os.path.join(folder, "lines"), "w", encoding="utf-8") as file:
+        subprocess.run([os.path.join(recorder.root, "tarn_record_print"), "--stacks", logs[0]], stdout=file, check=True)
+    with open(file.name, "rb") as file:
+        lines = file.read()
+    expect(convert(recorder, folder, lines).encode() == lines, "another log is made of what a log prints")
+    first = b"# a comment\n7 2 new 24 64 0x40 -\n9 1 realloc 5 - 0x80 0x40\n"
+    for wrong in b"10 1 alloc 5 - 0x80 -\n", b"10 1 malloc five - 0x80 -\n", b"10 1 malloc 5 - 0x80\n", b"10 1 malloc 5 3 0x80 -\n":
+        found = convert(recorder, folder, first + wrong, 1, "line 4 is wrong, and the log ends before it")
+        expect(found == "7 2 new 24 64 0x40 -\n9 1 realloc 5 - 0x80 0x40\n", found)
+    raw = ("1 1 malloc 64 - 0xa000 - 1 0x7457 0x5124\n10000001 1 malloc 24 - 0xb000 - 1 0x7457\n10000002 1 free - - 0xa000 -\n")
+    made = ("1 1 malloc 64 - 0x10000 - 1 0x7457 0x5124\n2 1 malloc 64 - 0x10040 - 1 0x7457 0x5124\n"
+            "10000001 1 free - - 0x10040 -\n10000002 1 malloc 24 - 0x10080 - 1 0x5124\n"
+            "10000003 1 malloc 64 - 0x10040 - 1 0x7457 0x5124\n")
+    expect(convert(recorder, folder, HEAPTRACK_RAW) == MAPPED + raw, convert(recorder, folder, HEAPTRACK_RAW))
+    expect(convert(recorder, folder, HEAPTRACK_MADE) == made, convert(recorder, folder, HEAPTRACK_MADE))
+    packed = gzip.compress(HEAPTRACK_RAW)
+    expect(convert(recorder, folder, packed) == MAPPED + raw, "compressed by gzip")
+    found = convert(recorder, folder, packed[:-9], 1, "can't be unpacked to its end")
+    expect((MAPPED + raw).startswith(found), found)
+    found = convert(recorder, folder, HEAPTRACK_RAW + b"+ 5 nothing\n", 1, "line 14 is no line of heaptrack")
+    expect(found == MAPPED + raw, found)
+    trace = trace_of((1000, 1, 9, 0xa000, 48), (1005, 1, 9, 0xb000, 48), (1010, 3, 9, 0xa000, 4096), (1020, 2, 9, 0xa000, 48),
+                     (1030, 6, 9, 0, 0))
+    found = convert(recorder, folder, trace)
+    expect(found == "0 1 malloc 48 - 0xa000 -\n5 1 malloc 48 - 0xb000 -\n20 1 free - - 0xa000 -\n30 1 free - - 0xb000 -\n", found)
+    convert(recorder, folder, trace[:-40], 1, "the file ends at byte")
+
+
 def check_nothing(recorder, folder):
     """What can't be recorded runs, and it is said."""
     done = subprocess.run([sys.executable, "-B", TOOL, "--built", recorder.built, "-o", os.path.join(folder, "none", "log"),
@@ -357,7 +445,8 @@ def check_nothing(recorder, folder):
 CHECKS = {"calls": check_calls, "threads": check_threads, "order": check_order, "threads in turns": check_turns,
           "forks": check_forks, "kill -9": check_kill, "crash": check_crash, "stacks": check_stacks,
           "sampled stacks": check_sampled, "kills at random": check_kills, "--max": check_max,
-          "compressed": check_compressed, "libraries": check_libraries, "programs": check_programs, "nothing": check_nothing}
+          "compressed": check_compressed, "converted": check_converted,
+          "libraries": check_libraries, "programs": check_programs, "nothing": check_nothing}
 TAKEN = ("  void* const block = function();\n"
          "  if (outer.is_logged()) log({what, ticks(), number(block), bytes, alignment, 0, 0, from});\n")
 GIVEN = "  if (outer.is_logged()) log({what, ticks(), number(block), bytes, alignment});\n  real.free(block);\n"
@@ -612,7 +701,7 @@ def built(root):
         if not any(old in text for text in parts.values()):
             sys.exit(f"mistake: {name}: the recorder hasn't got {old!r}")
         jobs.append(recorder_job(number, old, new))
-    for name in "print", "compress":
+    for name in PROGRAMS:
         jobs.append(builder.job(f"tarn_record_{name}", [*flags, "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
                                                         os.path.join(SOURCES, name + ".cc"), "-ldl"]))
     programs = {"recorded": builder.job("recorded", [*flags, own]),
@@ -623,8 +712,8 @@ def built(root):
         job.result()
     programs = {name: job.result() for name, job in programs.items()}
     for number in range(len(MISTAKES) + 1):
-        for name in "tarn_record_print", "tarn_record_compress":
-            os.symlink(os.path.join(root, name), os.path.join(root, f"recorder{number}", name))
+        for name in PROGRAMS:
+            os.symlink(os.path.join(root, f"tarn_record_{name}"), os.path.join(root, f"recorder{number}", f"tarn_record_{name}"))
     recorders = [Recorder(root, os.path.join(root, f"recorder{number}"), programs) for number in range(len(MISTAKES) + 1)]
     return recorders[0], dict(zip(MISTAKES, recorders[1:]))
 
