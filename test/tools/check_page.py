@@ -19,7 +19,7 @@ OUTSIDE = re.compile(r"https?:|\bsrc\s*=|\bhref\s*=|url\(|@import|\bimport\b|fet
 
 
 def spread(median):
-    return {"median": median, "min": median * 0.9, "max": median * 1.1}
+    return {"median": median, "low": median * 0.95, "high": median * 1.05, "min": median * 0.9, "max": median * 1.2}
 
 
 def result(ns, held, faults):

@@ -4,6 +4,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import threading
 
 HERE = os.path.dirname(os.path.abspath(os.path.realpath(__file__)))
 TREE = os.path.dirname(os.path.dirname(HERE))  # allocator/ and policies/ are in it, also where tarn is installed
@@ -72,7 +73,7 @@ def cached(name, words):
     path = os.path.join(cache(), state.hexdigest()[:16], name)
     if not os.path.exists(path):
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        own = f"{path}.{os.getpid()}"  # others may build it, too
+        own = f"{path}.{os.getpid()}.{threading.get_ident()}"  # others may build it, too
         try:
             compiled([*words[:-1], os.path.join(HERE, words[-1])], own)
         except Rejected as error:

@@ -5,9 +5,11 @@
 // GROUPS: a file as sites.h reads, or "-". Blocks of the first SITE get column 1, and so on; all others get column 0. Of a long
 // log, the MOST calls in its middle are written. They are replayed by one thread, in the log's order, unless a block of a site
 // is freed by another thread than allocated it. Then each thread of the program has its own steps, and waits for the step that
-// allocates the block it frees. No thread is more than two spans ahead of another, as if a queue were between them.
+// allocates the block it frees. No thread is more than two spans ahead of another, as if a queue were between them. Each wait
+// costs more than a call: a thread that only frees what another allocates waits once for all that the other does in a span.
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cinttypes>
 #include <cstdio>
@@ -31,8 +33,8 @@ using namespace tarn_advise;
 using tarn_record::trace;
 
 constexpr std::uint32_t nobody = ~std::uint32_t{0};
-constexpr std::size_t span = 4096;  // steps of the log
-constexpr std::size_t most_unused = 4096;  // places that a thread keeps for itself
+constexpr std::size_t most_span = 4096;  // steps of the log
+constexpr std::size_t most_unused = most_span;  // places that a thread keeps for itself
 
 struct column_facts {
   std::uint64_t taken = 0, given = 0, given_by_others = 0, resized = 0;
@@ -143,6 +145,35 @@ struct own_steps {
   std::uint64_t fullest = 0;
 };
 
+/// Which thread needs, within a span, what which other does there: a bit for each.
+class needs {
+ public:
+  needs(const part& all, const step* from, const step* to) {
+    std::unordered_map<std::uint32_t, std::uint32_t> last;  // of each place, who did a step with it
+    for (const step* at = from; at != to; ++at) {
+      const std::uint32_t thread = all.threads[static_cast<std::size_t>(at - all.begin)];
+      const auto found = last.find(at->place);
+      const bool takes = at->what == step_kind::take || at->what == step_kind::take_zeroed;
+      if (!takes && found != last.end() && found->second != thread) of_[thread] |= 1U << found->second;
+      last[at->place] = thread;
+      ++counts_[thread];
+    }
+    reached_ = of_;
+    for (std::size_t over = 0; over != most_threads; ++over) {
+      for (std::uint32_t& its : reached_) its |= (its >> over & 1) != 0 ? reached_[over] : 0;
+    }
+  }
+  /// Whether `thread` needs `other`, which can do its steps of the span before.
+  bool can_wait_for_all(std::uint32_t thread, std::uint32_t other) const {
+    return (of_[thread] >> other & 1) != 0 && (reached_[other] >> thread & 1) == 0;
+  }
+  std::uint64_t count(std::uint32_t thread) const { return counts_[thread]; }
+
+ private:
+  std::array<std::uint32_t, most_threads> of_{}, reached_{};
+  std::array<std::uint64_t, most_threads> counts_{};
+};
+
 /// Deals the steps out to threads, and says which waits for which.
 class dealer {
  public:
@@ -156,11 +187,13 @@ class dealer {
       prelude.push_back(*at);
       blocks_[at->place] = {prelude.back().place = places_++, nobody, 0};
     }
-    for (const step* at = all_.begin; at != all_.steps.end; ++at) {
-      const auto number = static_cast<std::size_t>(at - all_.begin);
-      if (number % span == 0) begin_span();
-      add(all_.threads[number], *at);
-      if (at + 1 == all_.steps.fullest) note_fullest();
+    const auto span = static_cast<std::ptrdiff_t>(std::clamp<std::size_t>(256 * threads_.size(), 512, most_span));
+    for (const step* at = all_.begin; at != all_.steps.end;) {
+      const step* const end = at + std::min(span, all_.steps.end - at);
+      begin_span(needs{all_, at, end});
+      const bool has_fullest = at < all_.steps.fullest && all_.steps.fullest <= end;
+      for (; at != end; ++at) add(all_.threads[static_cast<std::size_t>(at - all_.begin)], *at);
+      if (has_fullest) note_fullest();  // all meet there, so that it is where no thread waits for another
     }
     for (const step* at = all_.steps.end; at != all_.steps.all_end; ++at) {
       left.push_back(*at);
@@ -211,10 +244,12 @@ class dealer {
     common_.push_back(unused_[thread].front());
     unused_[thread].pop_front();
   }
-  void begin_span() {
+  void begin_span(const needs& here) {
     for (std::uint32_t thread = 0; thread != threads_.size(); ++thread) {
       for (std::uint32_t other = 0; other != threads_.size(); ++other) {
-        if (thread != other && done_[other] != 0) wait(thread, other, done_[other]);
+        if (thread == other || here.count(thread) == 0) continue;
+        wait(thread, other, done_[other]);
+        if (here.can_wait_for_all(thread, other)) wait(thread, other, threads_[other].steps.size() + here.count(other));
       }
     }
     for (std::size_t thread = 0; thread != threads_.size(); ++thread) done_[thread] = threads_[thread].steps.size();

@@ -32,7 +32,7 @@ struct hold {
 struct replay_thread {
   std::uint64_t steps, step_count;
   std::uint64_t holds, hold_count;
-  std::uint64_t fullest;  // steps up to the one after which the program has the most bytes
+  std::uint64_t fullest;  // steps up to about the one after which the program has the most bytes
 };
 struct replay_header {
   std::uint64_t magic;

@@ -30,7 +30,7 @@ MALLOCS = {"malloc": None, "jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmal
            "mimalloc": "libmimalloc.so.2"}
 MOST_STEPS = 20_000_000
 MOST_SITES = 63
-LEAST_ROUNDS, MOST_ROUNDS = 3, 25
+LEAST_ROUNDS, MOST_ROUNDS = 5, 25
 SECONDS = 600  # for what hangs
 
 
@@ -48,7 +48,10 @@ class Progress:
 
 
 def spread(values):
-    return {"median": statistics.median(values), "min": min(values), "max": max(values)}
+    """`low` to `high`: half of the values, so that one process that was disturbed decides nothing."""
+    low, _, high = statistics.quantiles(values) if len(values) > 1 else values * 3
+    least, most = min(values), max(values)
+    return {"median": statistics.median(values), "low": max(low, least), "high": min(high, most), "min": least, "max": most}
 
 
 def why_rejected(said):
@@ -205,7 +208,7 @@ class Replay:
 
     def measure(self, plans, seconds=10, mallocs=None):
         """{name: result} of each plan over the process's malloc and, as "malloc", "jemalloc", ..., of an empty plan. Rounds are
-        as many as fit into the seconds, but three."""
+        as many as fit into the seconds, but five."""
         program = self.build([pair for plan in plans.values() for pair in self.pairs(plan)])
         jobs = {name: (program, plan, None) for name, plan in plans.items()}
         jobs |= {name: (self.empty, {}, library) for name, library in (mallocs or self.mallocs).items()}
@@ -242,11 +245,11 @@ class Replay:
     def gain(self, site, result, malloc):
         """What a composition gains over `malloc`. `gain_ns`: what the whole log takes less, for each call of the site. So it
         includes what the rest of the program gains or loses by what is in the caches. `ns`: the site's share of the time, as
-        clocked. The spread is from the fastest to the slowest round."""
+        clocked. The spread is what half of the rounds are apart."""
         each = self.facts["replayed"] / self.calls_of(site)
         before, after = malloc["ns"], result["ns"]
         gained = (before["median"] - after["median"]) * each
-        noise = max(one["max"] - one["min"] for one in (before, after)) * each
+        noise = max(one["high"] - one["low"] for one in (before, after)) * each
         return {"malloc_ns": malloc["site_ns"][site], "ns": result["site_ns"][site], "gain_ns": gained, "spread_ns": noise,
                 "is_gain": gained > noise, "rounds": result["rounds"],
                 "whole": {name: {"malloc": malloc[name], "plan": result[name]} for name in ("ns", "held", "faults")}}
@@ -277,7 +280,7 @@ class Replay:
     def better(tried, best, choices):
         """Another than `best` only if it is so beyond the spread: simple before fast."""
         first = min(choices, key=lambda name: tried[name]["ns"]["median"])
-        if best not in choices or tried[first]["ns"]["max"] < tried[best]["ns"]["min"]:
+        if best not in choices or tried[first]["ns"]["high"] < tried[best]["ns"]["low"]:
             return first
         return best
 
