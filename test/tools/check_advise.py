@@ -504,6 +504,7 @@ NAMES = {
 WRITTEN = {
     "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >": "std::string",
     "std::vector<std::pair<int, long>, std::allocator<std::pair<int, long> > >": "std::vector<std::pair<int, long>>",
+    "std::list<(anonymous namespace)::a, std::allocator<(anonymous namespace)::a> >": "std::list<a>",
     "std::map<int, a<b<c<d<int> > > >, std::less<int>, std::allocator<std::pair<int const, int> > >":
         "std::map<int, a<b<c<d<int>>>>>", "int const": "const int",
 }
@@ -529,6 +530,7 @@ FRAMES = [  # (functions, innermost first; what allocates)
     (["std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >::_M_create(unsigned long&)",
       "std::vector<std::__cxx11::basic_string<char> >::push_back()"], ("string", "std::string", "char")),
     (["std::make_unique<order, int>(int&&)"], ("class", "order", "order")), (["std::function<void ()>::function()"], None),
+    (["std::__cxx11::list<f()::{lambda()#1}, std::allocator<f()::{lambda()#1}> >::push_back(f()::{lambda()#1}&&)"], None),
 ]
 
 

@@ -4,7 +4,7 @@
 //   analyse --stacks LOG   JSON, for GROUPS to be made: {"stacks": {number: [address, ...]}, "mappings": [...]}
 //
 // Memory is bounded by the blocks in use (64 bytes each) and the sites (2.3 KiB each). On stderr it says how far it is, if that
-// is a terminal. The exit status is 1 where the log is damaged or cut, and 2 where the file is none.
+// is a terminal. The exit status is 1 where the log is damaged or cut, and 2 where the file is none: {"failed": why}.
 //
 //   log, calls, seconds, threads    of the whole log: its path, all calls, from the first to the last, threads that called
 //   complete                        true, or what is missing of the log
@@ -207,7 +207,7 @@ class block_table {
   }
 
   unsigned shift_ = 64 - 10;
-  std::vector<std::uint32_t> slots_ = std::vector<std::uint32_t>(1 << 10, nil);  // a power of 2, at least twice as many as blocks
+  std::vector<std::uint32_t> slots_ = std::vector<std::uint32_t>(1 << 10, nil);  // twice as many as blocks, or more
   std::vector<block> blocks_;
   std::uint32_t unused_ = nil;
   std::size_t used_ = 0;
@@ -641,6 +641,13 @@ void read_all(tarn_record::log& from, analysis& to) {
   if (is_watched) std::fputs("\r\x1b[K", stderr);
 }
 
+int failed(const char* path, const std::string& why) {
+  std::fputs("{\"failed\":", stdout);
+  print_text(std::string{path} + ": " + why);
+  std::fputs("}\n", stdout);
+  return 2;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -651,21 +658,15 @@ int main(int argc, char** argv) {
   }
   const char* const path = wants_stacks ? argv[2] : argv[1];
   site_numbers numbers;
-  if (argc == 3 && !wants_stacks && !numbers.read(argv[2])) {
-    std::fprintf(stderr, "%s: no list of groups\n", argv[2]);
-    return 2;
-  }
+  if (argc == 3 && !wants_stacks && !numbers.read(argv[2])) return failed(argv[2], "no list of groups");
   tarn_record::log from;
-  if (!from.open(path)) {
-    std::fprintf(stderr, "%s: %s\n", path, notes_of(from).c_str());
-    return 2;
-  }
+  if (!from.open(path)) return failed(path, notes_of(from));
   if (wants_stacks) {
     print_stacks(from);
-    return from.is_damaged() ? 1 : 0;
+  } else {
+    analysis all{std::move(numbers)};
+    read_all(from, all);
+    all.print(path, from);
   }
-  analysis all{std::move(numbers)};
-  read_all(from, all);
-  all.print(path, from);
   return from.is_damaged() ? 1 : 0;
 }

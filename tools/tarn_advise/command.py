@@ -31,12 +31,14 @@ SHOWN = 8  # sites not to pool, in the terminal
 
 
 def analysed(program, *words):
-    """What the analyser says. It reads a damaged log as far as it goes."""
-    said = None if sys.stderr.isatty() else subprocess.PIPE  # how far it is
-    done = subprocess.run([program, *words], stdout=subprocess.PIPE, stderr=said, check=False)
-    if done.returncode not in (0, 1):
-        raise Failed((done.stderr or b"").decode(errors="replace") or f"the analyser ended with {done.returncode}")
-    return json.loads(done.stdout.decode(errors="replace"))
+    """What the analyser says. It reads a damaged log as far as it goes, and shows on a terminal how far it is."""
+    done = subprocess.run([program, *words], stdout=subprocess.PIPE, check=False)
+    if done.returncode not in (0, 1, 2):
+        raise Failed(f"the analysis ended with status {done.returncode}")
+    found = json.loads(done.stdout.decode(errors="replace"))
+    if "failed" in found:
+        raise Failed(found["failed"])
+    return found
 
 
 def described(site, number):

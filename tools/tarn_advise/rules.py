@@ -131,7 +131,7 @@ def policies_of(site, size):
     """[(rule, policy as C++ or nothing for a default, reason)]."""
     found, order = [], site["order"]
     if is_local(site):
-        found.append(("A20", "", "one thread allocates and frees"))
+        found.append(("A20", "", "in this run, one thread allocates and frees"))
     else:
         threads = site["threads"]
         slots = "" if threads < 16 else "64" if threads < 64 else "256"
@@ -338,8 +338,8 @@ def measured(advice, gains):
     kept = {key: advice[key] for key in ("site", "what", "share", "calls")}
     within = f", within the spread of {gain['spread_ns']:.2g}" if abs(gain["gain_ns"]) <= gain["spread_ns"] else ""
     return {**kept, "gain": gains, "verdict": "don't pool", "rules": ["A8", *advice["rules"]],
-            "reasons": [f"replayed with {advice['composition']}, the program gains {gain['gain_ns']:.3g} ns for each of these "
-                        f"calls{within}"]}
+            "reasons": [f"replayed with {advice['composition']}, the program {'saves' if gain['gain_ns'] > 0 else 'loses'} "
+                        f"{abs(gain['gain_ns']):.3g} ns for each of these calls{within}"]}
 
 
 def in_order(advice):
