@@ -7,6 +7,7 @@ import json
 import os
 import random
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -24,6 +25,7 @@ from tarn_advise import building, command, rules, symbols
 TOOL = os.path.join(ROOT, "tools/tarn-advise")
 RECORD = os.path.join(ROOT, "tools/tarn-record")
 SECONDS = 300  # for what hangs
+MOST_BYTES = 1 << 29  # of the analysis' memory, whatever is in a log
 
 
 def run(*words, **how):
@@ -80,7 +82,8 @@ class World:
         return path
 
     def analysed(self, *words):
-        done = subprocess.run([self.analyser, *words], capture_output=True, text=True, timeout=SECONDS, check=False)
+        done = subprocess.run([self.analyser, *words], capture_output=True, text=True, timeout=SECONDS, check=False,
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES)))
         if done.returncode or done.stderr:
             raise RuntimeError(f"{done.returncode}: {done.stderr}")
         return json.loads(done.stdout)
@@ -254,6 +257,23 @@ def check_sampled(world):
         file.write("1 7\n2 8\n")
     found = {site["id"]: (site["calls"], site["stacks"]) for site in world.analysed(path, path + ".groups")["sites"]}
     return differs(found, {7: (100, [1]), 8: (100, [2])}) or (None if len(found) == 2 else str(found))
+
+
+def check_strange(world):
+    """Numbers that no log has take no memory, and are one site."""
+    one = Block(1 << 31, 0)
+    for i in range(10):
+        one.add(i, "new", (1 << 63) + 16 * i, (1 << 62) + i, stack=(1 << 31) + i)
+    path = os.path.join(world.folder, "strange")
+    with open(path, "wb") as file:
+        file.write(log_of(one))
+    with open(path + ".groups", "w", encoding="utf-8") as file:
+        file.write("4294967295 7\n")
+    if world.analysed("--stacks", path)["stacks"] != {str((1 << 31) + i): [] for i in range(10)}:
+        return "the stacks are others"
+    found = [world.analysed(path, *words)["sites"] for words in ([], [path + ".groups"])]
+    return next((f"{len(sites)} sites" for sites in found if len(sites) != 1), None) or differs(
+        found[0][0], {"calls": 10, "id": (1 << 30) - 1, "never_freed": 10})
 
 
 def check_cut(world):
@@ -581,7 +601,7 @@ def check_symbols():
 def cases_of(world):
     cases = [(f"program: {mode}", lambda mode=mode: check_known(*world.report(world.log(mode)), KNOWN[mode])) for mode in KNOWN]
     for check in (check_threads, check_containers, check_names, check_stripped, check_no_stacks, check_cut, check_words,
-                  check_sampled):
+                  check_sampled, check_strange):
         cases.append((check.__name__.removeprefix("check_").replace("_", " "), lambda check=check: check(world)))
     cases += [(f"made: {name}", lambda name=name, rest=rest: check_made(world, name, *rest))
               for name, rest in made_logs().items()]

@@ -45,6 +45,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -322,15 +323,16 @@ class analysis {
 
   site& site_of(const tarn_record::call& call, std::uint32_t& index) {
     const std::uint32_t number = numbers_.of(call);
-    std::vector<std::uint32_t>& indices = number < site_numbers::first_of_sizes ? of_stacks_ : of_sizes_;
-    const std::size_t at = number < site_numbers::first_of_sizes ? number : number - site_numbers::first_of_sizes;
-    if (at >= indices.size()) indices.resize(std::max(at + 1, 2 * indices.size()), nil);
-    if (indices[at] == nil) {
-      indices[at] = static_cast<std::uint32_t>(sites_.size());
-      sites_.emplace_back().number = number;
-      sites_.back().stack = call.stack;
+    if (number != last_number_) {
+      const auto [at, is_new] = indices_.try_emplace(number, static_cast<std::uint32_t>(sites_.size()));
+      if (is_new) {
+        sites_.emplace_back().number = number;
+        sites_.back().stack = call.stack;
+      }
+      last_number_ = number;
+      last_index_ = at->second;
     }
-    index = indices[at];
+    index = last_index_;
     return sites_[index];
   }
 
@@ -434,7 +436,8 @@ class analysis {
 
   site_numbers numbers_;
   std::deque<site> sites_;
-  std::vector<std::uint32_t> of_stacks_, of_sizes_;  // indices of sites
+  std::unordered_map<std::uint32_t, std::uint32_t> indices_;  // of sites, by their numbers
+  std::uint32_t last_number_ = nil, last_index_ = nil;
   block_table blocks_;
   std::unordered_map<std::uint32_t, taken_out> moving_;  // by thread
   std::vector<std::uint32_t> threads_;
@@ -606,18 +609,16 @@ void analysis::print(const char* path, tarn_record::log& from) {
 }
 
 void print_stacks(tarn_record::log& from) {
-  std::vector<bool> is_used;
+  std::unordered_set<std::uint32_t> used;
+  std::uint32_t last = 0;
   for (tarn_record::call it; from.next(it);) {
-    const std::uint32_t stack = it.stack;
-    if (stack >= is_used.size()) is_used.resize(std::max<std::size_t>(stack + 1, 2 * is_used.size()));
-    is_used[stack] = true;
+    if (it.stack != last && it.stack != 0) used.insert(last = it.stack);
   }
+  std::vector<std::uint32_t> stacks(used.begin(), used.end());
+  std::sort(stacks.begin(), stacks.end());
   std::fputs("{\"stacks\":{", stdout);
-  bool is_first = true;
-  for (std::uint32_t stack = 1; stack < is_used.size(); ++stack) {
-    if (!is_used[stack]) continue;
-    std::printf("%s\n\"%u\":", is_first ? "" : ",", stack);
-    is_first = false;
+  for (const std::uint32_t& stack : stacks) {
+    std::printf("%s\n\"%u\":", &stack == stacks.data() ? "" : ",", stack);
     print_stack(from, stack);
   }
   std::fputs("},\n\"mappings\":", stdout);
