@@ -7,6 +7,7 @@ import json
 import os
 import random
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -24,6 +25,7 @@ from tarn_advise import building, command, rules, symbols
 TOOL = os.path.join(ROOT, "tools/tarn-advise")
 RECORD = os.path.join(ROOT, "tools/tarn-record")
 SECONDS = 300  # for what hangs
+MOST_BYTES = 1 << 29  # of the analysis' memory, whatever is in a log
 
 
 def run(*words, **how):
@@ -80,7 +82,8 @@ class World:
         return path
 
     def analysed(self, *words):
-        done = subprocess.run([self.analyser, *words], capture_output=True, text=True, timeout=SECONDS, check=False)
+        done = subprocess.run([self.analyser, *words], capture_output=True, text=True, timeout=SECONDS, check=False,
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES)))
         if done.returncode or done.stderr:
             raise RuntimeError(f"{done.returncode}: {done.stderr}")
         return json.loads(done.stdout)
@@ -256,6 +259,23 @@ def check_sampled(world):
     return differs(found, {7: (100, [1]), 8: (100, [2])}) or (None if len(found) == 2 else str(found))
 
 
+def check_strange(world):
+    """Numbers that no log has take no memory, and are one site."""
+    one = Block(1 << 31, 0)
+    for i in range(10):
+        one.add(i, "new", (1 << 63) + 16 * i, (1 << 62) + i, stack=(1 << 31) + i)
+    path = os.path.join(world.folder, "strange")
+    with open(path, "wb") as file:
+        file.write(log_of(one))
+    with open(path + ".groups", "w", encoding="utf-8") as file:
+        file.write("4294967295 7\n")
+    if world.analysed("--stacks", path)["stacks"] != {str((1 << 31) + i): [] for i in range(10)}:
+        return "the stacks are others"
+    found = [world.analysed(path, *words)["sites"] for words in ([], [path + ".groups"])]
+    return next((f"{len(sites)} sites" for sites in found if len(sites) != 1), None) or differs(
+        found[0][0], {"calls": 10, "id": (1 << 30) - 1, "never_freed": 10})
+
+
 def check_cut(world):
     """A log that ends in the middle, and one with a damaged block: what is left counts, and it is said."""
     with open(world.log("one-size"), "rb") as file:
@@ -377,6 +397,48 @@ def check_measured():
     return None
 
 
+def result(ns):
+    return {"ns": {"median": ns, "min": ns - .1, "max": ns + .1}, "held": {"median": 4096}, "faults": {"median": 7},
+            "rounds": 3}
+
+
+class Replay:
+    """Says what each site gains, and which plans it was asked for."""
+    mallocs = {"malloc": None, "othermalloc": "libother.so"}
+
+    def __init__(self, gained, other):
+        self.gained, self.other, self.asked = gained, other, []
+
+    def measure(self, plans, _):
+        self.asked.append(plans)
+        mix = 10.0 - sum(self.gained[site] for site in plans.get("all", {}))
+        return {**{name: result(mix) for name in plans}, "malloc": result(10.0), "othermalloc": result(self.other)}
+
+    def gain(self, site, _, malloc):
+        assert malloc["ns"]["median"] in (10.0, self.other)
+        return gain(self.gained[site], 1.0, self.gained[site] > 1)["malloc"]
+
+
+def check_replayed():
+    """What gains nothing isn't part of the mix either, and another malloc that is better is named."""
+    advice = [rules.advise(site_of(id=number), PROGRAM) for number in (1, 2)]
+    for gained, other, kept, is_better in (({1: 4.0, 2: 3.0}, 5.0, [1, 2], False), ({1: 4.0, 2: -3.0}, 5.0, [1], True),
+                                           ({1: .5, 2: -3.0}, 9.9, [], False), ({1: .5, 2: -3.0}, 9.0, [], True)):
+        replay = Replay(gained, other)
+        own, found = command.measured(replay, advice, 1)
+        if [site for site, one in own.items() if one["verdict"] == "pool"] != kept or ("all" in found) != bool(kept):
+            return f"{gained}: {own}, {found}"
+        if list(replay.asked[-1].get("all", {})) != kept or len(replay.asked) != (1 if len(kept) == 2 else 2):
+            return f"{gained}: asked for {replay.asked}"
+        notes = command.better_malloc(found)
+        if bool(notes) != is_better or is_better and "othermalloc" not in notes[0]:
+            return f"{gained}: {notes}"
+        said = "\n".join(command.together({"replay": {"results": found, "part": "a part", "threads": "one thread"}}))
+        if ("All together: " in said) != bool(kept) or "othermalloc" not in said:
+            return said
+    return None
+
+
 def check_sorted():
     """What gains most is first, then what wasn't measured, then what isn't worth it."""
     def one(number, share, gained=None, calls=1000, verdict="pool"):
@@ -462,6 +524,7 @@ NAMES = {
 WRITTEN = {
     "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >": "std::string",
     "std::vector<std::pair<int, long>, std::allocator<std::pair<int, long> > >": "std::vector<std::pair<int, long>>",
+    "std::list<(anonymous namespace)::a, std::allocator<(anonymous namespace)::a> >": "std::list<a>",
     "std::map<int, a<b<c<d<int> > > >, std::less<int>, std::allocator<std::pair<int const, int> > >":
         "std::map<int, a<b<c<d<int>>>>>", "int const": "const int",
 }
@@ -487,6 +550,7 @@ FRAMES = [  # (functions, innermost first; what allocates)
     (["std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >::_M_create(unsigned long&)",
       "std::vector<std::__cxx11::basic_string<char> >::push_back()"], ("string", "std::string", "char")),
     (["std::make_unique<order, int>(int&&)"], ("class", "order", "order")), (["std::function<void ()>::function()"], None),
+    (["std::__cxx11::list<f()::{lambda()#1}, std::allocator<f()::{lambda()#1}> >::push_back(f()::{lambda()#1}&&)"], None),
 ]
 
 
@@ -537,13 +601,14 @@ def check_symbols():
 def cases_of(world):
     cases = [(f"program: {mode}", lambda mode=mode: check_known(*world.report(world.log(mode)), KNOWN[mode])) for mode in KNOWN]
     for check in (check_threads, check_containers, check_names, check_stripped, check_no_stacks, check_cut, check_words,
-                  check_sampled):
+                  check_sampled, check_strange):
         cases.append((check.__name__.removeprefix("check_").replace("_", " "), lambda check=check: check(world)))
     cases += [(f"made: {name}", lambda name=name, rest=rest: check_made(world, name, *rest))
               for name, rest in made_logs().items()]
     cases.append(("made: not together", lambda: check_slowly(world)))
     cases += [(f"rule: {name}", lambda rest=rest: check_rule(*rest)) for name, *rest in RULED]
-    cases += [("measured", check_measured), ("sorted", check_sorted), ("another composition", check_recomposed),
+    cases += [("measured", check_measured), ("replayed", check_replayed), ("sorted", check_sorted),
+              ("another composition", check_recomposed),
               ("the table", check_table), ("code", lambda: check_code(world.folder)), ("names", check_symbols)]
     return cases
 

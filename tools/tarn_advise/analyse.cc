@@ -4,7 +4,7 @@
 //   analyse --stacks LOG   JSON, for GROUPS to be made: {"stacks": {number: [address, ...]}, "mappings": [...]}
 //
 // Memory is bounded by the blocks in use (64 bytes each) and the sites (2.3 KiB each). On stderr it says how far it is, if that
-// is a terminal. The exit status is 1 where the log is damaged or cut, and 2 where the file is none.
+// is a terminal. The exit status is 1 where the log is damaged or cut, and 2 where the file is none: {"failed": why}.
 //
 //   log, calls, seconds, threads    of the whole log: its path, all calls, from the first to the last, threads that called
 //   complete                        true, or what is missing of the log
@@ -45,6 +45,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -207,7 +208,7 @@ class block_table {
   }
 
   unsigned shift_ = 64 - 10;
-  std::vector<std::uint32_t> slots_ = std::vector<std::uint32_t>(1 << 10, nil);  // a power of 2, at least twice as many as blocks
+  std::vector<std::uint32_t> slots_ = std::vector<std::uint32_t>(1 << 10, nil);  // twice as many as blocks, or more
   std::vector<block> blocks_;
   std::uint32_t unused_ = nil;
   std::size_t used_ = 0;
@@ -322,15 +323,16 @@ class analysis {
 
   site& site_of(const tarn_record::call& call, std::uint32_t& index) {
     const std::uint32_t number = numbers_.of(call);
-    std::vector<std::uint32_t>& indices = number < site_numbers::first_of_sizes ? of_stacks_ : of_sizes_;
-    const std::size_t at = number < site_numbers::first_of_sizes ? number : number - site_numbers::first_of_sizes;
-    if (at >= indices.size()) indices.resize(std::max(at + 1, 2 * indices.size()), nil);
-    if (indices[at] == nil) {
-      indices[at] = static_cast<std::uint32_t>(sites_.size());
-      sites_.emplace_back().number = number;
-      sites_.back().stack = call.stack;
+    if (number != last_number_) {
+      const auto [at, is_new] = indices_.try_emplace(number, static_cast<std::uint32_t>(sites_.size()));
+      if (is_new) {
+        sites_.emplace_back().number = number;
+        sites_.back().stack = call.stack;
+      }
+      last_number_ = number;
+      last_index_ = at->second;
     }
-    index = indices[at];
+    index = last_index_;
     return sites_[index];
   }
 
@@ -434,7 +436,8 @@ class analysis {
 
   site_numbers numbers_;
   std::deque<site> sites_;
-  std::vector<std::uint32_t> of_stacks_, of_sizes_;  // indices of sites
+  std::unordered_map<std::uint32_t, std::uint32_t> indices_;  // of sites, by their numbers
+  std::uint32_t last_number_ = nil, last_index_ = nil;
   block_table blocks_;
   std::unordered_map<std::uint32_t, taken_out> moving_;  // by thread
   std::vector<std::uint32_t> threads_;
@@ -606,18 +609,16 @@ void analysis::print(const char* path, tarn_record::log& from) {
 }
 
 void print_stacks(tarn_record::log& from) {
-  std::vector<bool> is_used;
+  std::unordered_set<std::uint32_t> used;
+  std::uint32_t last = 0;
   for (tarn_record::call it; from.next(it);) {
-    const std::uint32_t stack = it.stack;
-    if (stack >= is_used.size()) is_used.resize(std::max<std::size_t>(stack + 1, 2 * is_used.size()));
-    is_used[stack] = true;
+    if (it.stack != last && it.stack != 0) used.insert(last = it.stack);
   }
+  std::vector<std::uint32_t> stacks(used.begin(), used.end());
+  std::sort(stacks.begin(), stacks.end());
   std::fputs("{\"stacks\":{", stdout);
-  bool is_first = true;
-  for (std::uint32_t stack = 1; stack < is_used.size(); ++stack) {
-    if (!is_used[stack]) continue;
-    std::printf("%s\n\"%u\":", is_first ? "" : ",", stack);
-    is_first = false;
+  for (const std::uint32_t& stack : stacks) {
+    std::printf("%s\n\"%u\":", &stack == stacks.data() ? "" : ",", stack);
     print_stack(from, stack);
   }
   std::fputs("},\n\"mappings\":", stdout);
@@ -641,6 +642,13 @@ void read_all(tarn_record::log& from, analysis& to) {
   if (is_watched) std::fputs("\r\x1b[K", stderr);
 }
 
+int failed(const char* path, const std::string& why) {
+  std::fputs("{\"failed\":", stdout);
+  print_text(std::string{path} + ": " + why);
+  std::fputs("}\n", stdout);
+  return 2;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -651,21 +659,15 @@ int main(int argc, char** argv) {
   }
   const char* const path = wants_stacks ? argv[2] : argv[1];
   site_numbers numbers;
-  if (argc == 3 && !wants_stacks && !numbers.read(argv[2])) {
-    std::fprintf(stderr, "%s: no list of groups\n", argv[2]);
-    return 2;
-  }
+  if (argc == 3 && !wants_stacks && !numbers.read(argv[2])) return failed(argv[2], "no list of groups");
   tarn_record::log from;
-  if (!from.open(path)) {
-    std::fprintf(stderr, "%s: %s\n", path, notes_of(from).c_str());
-    return 2;
-  }
+  if (!from.open(path)) return failed(path, notes_of(from));
   if (wants_stacks) {
     print_stacks(from);
-    return from.is_damaged() ? 1 : 0;
+  } else {
+    analysis all{std::move(numbers)};
+    read_all(from, all);
+    all.print(path, from);
   }
-  analysis all{std::move(numbers)};
-  read_all(from, all);
-  all.print(path, from);
   return from.is_damaged() ? 1 : 0;
 }

@@ -31,12 +31,14 @@ SHOWN = 8  # sites not to pool, in the terminal
 
 
 def analysed(program, *words):
-    """What the analyser says. It reads a damaged log as far as it goes."""
-    said = None if sys.stderr.isatty() else subprocess.PIPE  # how far it is
-    done = subprocess.run([program, *words], stdout=subprocess.PIPE, stderr=said, check=False)
-    if done.returncode not in (0, 1):
-        raise Failed((done.stderr or b"").decode(errors="replace") or f"the analyser ended with {done.returncode}")
-    return json.loads(done.stdout.decode(errors="replace"))
+    """What the analyser says. It reads a damaged log as far as it goes, and shows on a terminal how far it is."""
+    done = subprocess.run([program, *words], stdout=subprocess.PIPE, check=False)
+    if done.returncode not in (0, 1, 2):
+        raise Failed(f"the analysis ended with status {done.returncode}")
+    found = json.loads(done.stdout.decode(errors="replace"))
+    if "failed" in found:
+        raise Failed(found["failed"])
+    return found
 
 
 def described(site, number):
@@ -91,24 +93,46 @@ def notes_of(found):
 # ---- the replay -------------------------------------------------------------------------------------------------------------
 
 def replayed(report, groups, mode):
-    """Adds what a replay shows to the advice: the gain of each alone, and of all together."""
-    good = [one for one in report["advice"] if one["verdict"] == "pool"][:MOST_REPLAYED]
-    if not good:
+    """Adds what a replay shows to the advice: the gain of each alone, and of all that are left together."""
+    if rules.is_idle(report):
         return
+    good = [one for one in report["advice"] if one["verdict"] == "pool"][:MOST_REPLAYED]
     steps, seconds = REPLAYS[mode]
     sites = {site["id"]: site for site in report["sites"]}
     with replaying.Replay(report["log"], [one["site"] for one in good], groups=groups, most_steps=steps,
                           say=replaying.Progress()) as replay:
         if mode == "full":
             good = [searched(replay, one, sites[one["site"]], seconds / len(good)) for one in good]
-        plans = {one["site"]: {one["site"]: one["composition"]} for one in good}
-        plans["all"] = {one["site"]: one["composition"] for one in good}
-        found = replay.measure(plans, seconds)
-        gains = {one["site"]: {name: replay.gain(one["site"], found[one["site"]], found[name]) for name in replay.mallocs}
-                 for one in good}
-        report["replay"] = {**replay.about(), "results": {name: found[name] for name in ("all", *replay.mallocs)}}
-    own = {one["site"]: rules.measured(one, gains[one["site"]]) for one in good}
+        own, found = measured(replay, good, seconds)
+        report["replay"] = {**replay.about(), "results": found}
+    report["notes"] += better_malloc(found)
     report["advice"] = rules.in_order([own.get(one["site"], one) for one in report["advice"]])
+
+
+def measured(replay, good, seconds):
+    """({site: advice with its gain}, {"all" that gain together, and each malloc: what it showed})."""
+    plans = {one["site"]: {one["site"]: one["composition"]} for one in good}
+    everything = {one["site"]: one["composition"] for one in good}
+    found = replay.measure({**plans, "all": everything} if good else {}, seconds)
+    own = {}
+    for one in good:
+        result = found[one["site"]]
+        gains = {name: replay.gain(one["site"], result, found[name]) for name in replay.mallocs}
+        own[one["site"]] = rules.measured(one, gains)
+    kept = {one["site"]: plans[one["site"]][one["site"]] for one in own.values() if one["verdict"] == "pool"}
+    if kept != everything:
+        found = replay.measure({"all": kept} if kept else {}, seconds / 2)
+    return own, {name: found[name] for name in ("all", *replay.mallocs) if name in found}
+
+
+def better_malloc(results):
+    """A line, if another malloc is faster than all that is advised, by more than the spread."""
+    ours = "all" if "all" in results else "malloc"
+    name = min(results, key=lambda name: results[name]["ns"]["median"])
+    if name in ("all", "malloc") or results[name]["ns"]["max"] >= results[ours]["ns"]["min"]:
+        return []
+    return [f"another malloc, {name}, replays in {results[name]['ns']['median']:.3g} ns a call; "
+            f"{'what is advised' if ours == 'all' else 'malloc'}, in {results[ours]['ns']['median']:.3g}"]
 
 
 def searched(replay, one, site, seconds):
@@ -137,7 +161,7 @@ def gain_of(one):
     if gain is None:
         return "not measured"
     held = gain["whole"]["held"]
-    return (f"{gain['ns']:.3g} ns a call instead of {gain['malloc_ns']:.3g}; the program holds "
+    return (f"the program saves {gain['gain_ns']:.3g} ns for each (spread {gain['spread_ns']:.2g}), and holds "
             f"{rules.in_bytes(held['plan']['median'])} instead of {rules.in_bytes(held['malloc']['median'])}")
 
 
@@ -155,12 +179,15 @@ def lines_of(number, one):
 def together(report):
     """The replay of all that is advised."""
     found = report["replay"]["results"]
-    mix, malloc = found["all"], found["malloc"]
+    malloc, mix = found["malloc"], found.get("all")
     others = [f"{name} {its['ns']['median']:.3g}" for name, its in found.items() if name not in ("all", "malloc")]
-    yield (f"All together: {mix['ns']['median']:.3g} ns a call of the program instead of {malloc['ns']['median']:.3g}" +
-           (f" ({', '.join(others)})" if others else ""))
-    yield (f"  {rules.in_bytes(mix['held']['median'])} instead of {rules.in_bytes(malloc['held']['median'])}; "
-           f"{mix['faults']['median']:,} page faults instead of {malloc['faults']['median']:,}")
+    others = f" ({', '.join(others)})" if others else ""
+    if mix:
+        yield f"All together: {mix['ns']['median']:.3g} ns a call instead of {malloc['ns']['median']:.3g}{others}"
+        yield (f"  {rules.in_bytes(mix['held']['median'])} instead of {rules.in_bytes(malloc['held']['median'])}; "
+               f"{mix['faults']['median']:,} page faults instead of {malloc['faults']['median']:,}")
+    else:
+        yield f"The program's malloc: {malloc['ns']['median']:.3g} ns a call{others}"
     yield f"  replayed: {report['replay']['part']}; {report['replay']['threads']}"
     yield ""
 
@@ -170,10 +197,10 @@ def text_of(report):
     advice = report["advice"]
     good = [one for one in advice if one["verdict"] == "pool"]
     bad = [one for one in advice if one["verdict"] != "pool"]
-    lines = [title(report), *(f"  {note}" for note in report["notes"]), ""]
+    lines = [title(report), *(f"  note: {note}" for note in report["notes"]), ""]
     for number, one in enumerate(good, 1):
         lines += lines_of(number, one)
-    if good and report.get("replay"):
+    if report.get("replay"):
         lines += together(report)
     if good:
         lines += [f"Build with {rules.BUILD['cmake']} in CMake, or {rules.BUILD['bazel']} in Bazel.", ""]

@@ -75,6 +75,11 @@ def size_of(site):
     return site["size"] if site["size"] is not None else max(size for size, _ in site["sizes"])
 
 
+def is_idle(program):
+    """Whether a program makes too few calls for any malloc to matter."""
+    return program["calls"] * CALL_NS < program["seconds"] * 1e9 / 100
+
+
 def is_local(site):
     """Whether one thread has all its blocks."""
     return site["threads"] == 1 and site["freed_by_other_thread"] == 0
@@ -89,7 +94,7 @@ def against(site, program):
     is_array = what["kind"] in ("array", "string") or site["reallocations"] * 10 >= site["calls"]
     if calls < FEW_CALLS or site["share"] < FEW_SHARE:
         return "A1", f"{quantity(calls)} calls are {percent(site['share'])} of the program's"
-    if program["calls"] * CALL_NS < program["seconds"] * 1e9 / 100:
+    if is_idle(program):
         return "A2", (f"the program makes {quantity(program['calls'])} calls in {program['seconds']:.3g} s: "
                       f"at {CALL_NS} ns each, {percent(program['calls'] * CALL_NS / 1e9 / program['seconds'])} of its time")
     if site["id_is_size"] is False and what["kind"] == "other" and what["place"] is None:
@@ -126,7 +131,7 @@ def policies_of(site, size):
     """[(rule, policy as C++ or nothing for a default, reason)]."""
     found, order = [], site["order"]
     if is_local(site):
-        found.append(("A20", "", "one thread allocates and frees"))
+        found.append(("A20", "", "in this run, one thread allocates and frees"))
     else:
         threads = site["threads"]
         slots = "" if threads < 16 else "64" if threads < 64 else "256"
@@ -333,8 +338,8 @@ def measured(advice, gains):
     kept = {key: advice[key] for key in ("site", "what", "share", "calls")}
     within = f", within the spread of {gain['spread_ns']:.2g}" if abs(gain["gain_ns"]) <= gain["spread_ns"] else ""
     return {**kept, "gain": gains, "verdict": "don't pool", "rules": ["A8", *advice["rules"]],
-            "reasons": [f"replayed with {advice['composition']}, the program gains {gain['gain_ns']:.3g} ns for each of these "
-                        f"calls{within}"]}
+            "reasons": [f"replayed with {advice['composition']}, the program {'saves' if gain['gain_ns'] > 0 else 'loses'} "
+                        f"{abs(gain['gain_ns']):.3g} ns for each of these calls{within}"]}
 
 
 def in_order(advice):

@@ -8,7 +8,6 @@
 #ifndef TARN_TOOLS_TARN_ADVISE_SITES_H_
 #define TARN_TOOLS_TARN_ADVISE_SITES_H_
 
-#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -31,8 +30,7 @@ class site_numbers {
     has_groups_ = true;
     std::ifstream file{path};
     for (std::uint32_t stack, group; file >> stack;) {
-      if (!(file >> group) || group >= unknown || stack > unknown) return false;
-      if (stack >= groups_.size()) groups_.resize(std::max<std::size_t>(stack + 1, 2 * groups_.size()), unknown);
+      if (!(file >> group) || group >= unknown) return false;
       groups_[stack] = group;
     }
     return file.eof() && !file.bad();
@@ -59,7 +57,8 @@ class site_numbers {
 
   std::uint32_t of_stack(std::uint32_t stack) const {
     if (!has_groups_) return stack < unknown ? stack : unknown;
-    return stack < groups_.size() ? groups_[stack] : unknown;
+    const auto found = groups_.find(stack);
+    return found == groups_.end() ? unknown : found->second;
   }
   std::uint32_t of_no_stack(std::uint64_t size) {
     const auto found = sizes_.find(size);
@@ -71,7 +70,7 @@ class site_numbers {
   }
 
   bool has_groups_ = false;
-  std::vector<std::uint32_t> groups_;
+  std::unordered_map<std::uint32_t, std::uint32_t> groups_;  // of stacks, whose numbers are any in a damaged log
   std::vector<last> last_ = std::vector<last>(std::size_t{1} << last_bits);
   std::unordered_map<std::uint64_t, std::uint32_t> sizes_;
 };

@@ -197,7 +197,8 @@ def without_defaults(text):
 
 def plain(text):
     """A type as a programmer writes it."""
-    text = re.sub(r"std::(__cxx11|__1|__ndk1)::", "std::", text).replace("> >", ">>").replace("> >", ">>")
+    text = re.sub(r"std::(__cxx11|__1|__ndk1)::", "std::", text).replace("(anonymous namespace)::", "")
+    text = text.replace("> >", ">>").replace("> >", ">>")
     for letter, name in (("char", "string"), ("wchar_t", "wstring")):
         string = rf"std::basic_string<{letter}, std::char_traits<{letter}>, std::allocator<{letter}>\s?>"
         text = re.sub(string, f"std::{name}", text)
@@ -295,6 +296,8 @@ def container_of(frames):
             continue
         kind, write = CONTAINERS[template]
         kept, element = write(arguments, names)
+        if "{" in kept + element:  # a lambda's type, which can't be written
+            return None
         if any(OF_ARRAYS.search(name) for name in names):
             kind = "array"
         return kind, plain(kept), plain(element)
