@@ -17,6 +17,7 @@
 #include <cstring>
 #include <deque>
 #include <fstream>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -269,34 +270,53 @@ class dealer {
 };
 
 template <class T>
-std::uint64_t put(std::ofstream& file, const std::vector<T>& all) {
+std::uint64_t put(std::ofstream& file, std::span<const T> all) {
   const auto at = static_cast<std::uint64_t>(file.tellp());
-  file.write(reinterpret_cast<const char*>(all.data()), static_cast<std::streamsize>(all.size() * sizeof(T)));
+  file.write(reinterpret_cast<const char*>(all.data()), static_cast<std::streamsize>(all.size_bytes()));
   return at;
 }
+void put(std::ofstream& file, replay_thread& to, std::span<const step> steps, std::span<const hold> holds,
+         std::uint64_t fullest) {
+  to.steps = put(file, steps);
+  to.step_count = steps.size();
+  to.holds = put(file, holds);
+  to.hold_count = holds.size();
+  to.fullest = fullest;
+}
 
-bool write(const char* path, const part& all, replay_header header) {
+/// The steps as they are, which one thread does.
+void put_all(std::ofstream& file, const part& all, replay_header& header) {
+  header.prelude = put(file, std::span{all.steps.begin, all.begin});
+  header.prelude_count = static_cast<std::uint64_t>(all.begin - all.steps.begin);
+  const step* const fullest = std::max(all.steps.fullest, all.begin);
+  put(file, header.threads[0], {all.begin, all.steps.end}, {}, static_cast<std::uint64_t>(fullest - all.begin));
+  header.left = put(file, std::span{all.steps.end, all.steps.all_end});
+  header.left_count = static_cast<std::uint64_t>(all.steps.all_end - all.steps.end);
+  header.place_count = all.steps.places;
+}
+/// The steps of several threads.
+void put_dealt(std::ofstream& file, const part& all, replay_header& header) {
   std::vector<step> prelude, left;
   dealer cards{all};
   const std::vector<own_steps> threads = cards.deal(prelude, left);
-  std::ofstream file{path, std::ios::binary};
-  file.write(reinterpret_cast<const char*>(&header), sizeof(header));
-  header.prelude = put(file, prelude);
+  header.prelude = put(file, std::span<const step>{prelude});
   header.prelude_count = prelude.size();
   for (std::size_t at = 0; at != threads.size(); ++at) {
-    const own_steps& own = threads[at];
-    header.threads[at].steps = put(file, own.steps);
-    header.threads[at].step_count = own.steps.size();
-    header.threads[at].holds = put(file, own.holds);
-    header.threads[at].hold_count = own.holds.size();
-    header.threads[at].fullest = own.fullest;
+    put(file, header.threads[at], threads[at].steps, threads[at].holds, threads[at].fullest);
   }
-  header.left = put(file, left);
+  header.left = put(file, std::span<const step>{left});
   header.left_count = left.size();
+  header.place_count = cards.places();
+}
+
+bool write(const char* path, const part& all, replay_header header) {
+  std::ofstream file{path, std::ios::binary};
+  file.write(reinterpret_cast<const char*>(&header), sizeof(header));
+  header.thread_count = all.thread_count;
+  if (all.thread_count == 1) put_all(file, all, header);
+  else put_dealt(file, all, header);
   header.magic = replay_magic;
   header.bytes = static_cast<std::uint64_t>(file.tellp());
-  header.thread_count = threads.size();
-  header.place_count = cards.places();
   file.seekp(0);
   file.write(reinterpret_cast<const char*>(&header), sizeof(header));
   file.close();
@@ -357,7 +377,6 @@ int convert(char** words, int sites) {
   const std::vector<column_facts> facts = facts_of(all, static_cast<std::size_t>(sites) + 1);
   const std::uint32_t seen = all.thread_count;
   if (!are_freed_by_others(facts) || all.thread_count > most_threads) {
-    all.threads.assign(all.threads.size(), 0);
     all.thread_count = 1;
   }
   if (!write(words[2], all, header_of(facts))) return std::fprintf(stderr, "%s can't be written\n", words[2]), 2;

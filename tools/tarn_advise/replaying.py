@@ -121,6 +121,7 @@ class Replay:
         self.close()
 
     def close(self):
+        self.say("")
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def about(self):
