@@ -189,7 +189,8 @@ void* next_operator(const char* name) {
 
 /// Gets a block as malloc does. Where there is none, the operator behind does what C++ wants: it calls handlers, and throws.
 template <class... Rest>
-void* operator_new(const caller& from, operation what, const char* name, std::size_t bytes, std::size_t alignment, Rest... rest) {
+void* operator_new(const caller& from, operation what, const char* name, std::size_t bytes, std::size_t alignment,
+                   Rest... rest) {
   if (has_functions() && !real.own_operators) {
     void* const block = taken(from, what, bytes, alignment, [&] {
       if (alignment == 0) return real.malloc(bytes == 0 ? 1 : bytes);
@@ -214,10 +215,10 @@ void operator_delete(operation what, const char* name, void* block, std::size_t 
 
 #define TARN_CALLED [[gnu::visibility("default")]]
 // Who called the function that has this.
-#define TARN_CALLER \
-  caller {                                                                 \
-    number(__builtin_return_address(0)), number(__builtin_dwarf_cfa()),    \
-        number(*static_cast<void**>(__builtin_frame_address(0)))           \
+#define TARN_CALLER                                                     \
+  caller {                                                              \
+    number(__builtin_return_address(0)), number(__builtin_dwarf_cfa()), \
+        number(*static_cast<void**>(__builtin_frame_address(0)))        \
   }
 
 using namespace tarn_record;
@@ -248,7 +249,8 @@ TARN_CALLED void* realloc(void* old, std::size_t bytes) noexcept {
 }
 TARN_CALLED void* reallocarray(void* old, std::size_t count, std::size_t bytes) noexcept {
   if (!has_functions() || is_early(old)) return realloc(old, times(count, bytes));
-  return moved(TARN_CALLER, operation::reallocarray, old, times(count, bytes), [&] { return real.reallocarray(old, count, bytes); });
+  return moved(TARN_CALLER, operation::reallocarray, old, times(count, bytes),
+               [&] { return real.reallocarray(old, count, bytes); });
 }
 TARN_CALLED int posix_memalign(void** to, std::size_t alignment, std::size_t bytes) noexcept {
   if (!has_functions()) return ENOMEM;
@@ -280,8 +282,8 @@ TARN_CALLED void* pvalloc(std::size_t bytes) noexcept {
 
 // The C++ operators by the names that they have for the linker: so they may throw what the operator behind throws, and nothing
 // of C++'s library is needed.
-#define TARN_NEW(name, what, alignment, ...)                                 \
-  TARN_CALLED void* name(std::size_t bytes __VA_ARGS__) {                    \
+#define TARN_NEW(name, what, alignment, ...)                                              \
+  TARN_CALLED void* name(std::size_t bytes __VA_ARGS__) {                                 \
     return operator_new(TARN_CALLER, operation::what, #name, bytes, alignment TARN_REST); \
   }
 #define TARN_DELETE(name, what, bytes, alignment, ...) \

@@ -55,7 +55,8 @@ std::uint32_t number_of(std::uint32_t outer, std::uint64_t returns_to) {
   const locked lock;
   known_stack* const it = find_stack(outer, returns_to, found);
   stack_writer& to = process->stacks;
-  if (found != 0 || to.last == most_stacks || own.generation != process->generation.load(std::memory_order_relaxed)) return found;
+  if (found != 0 || to.last == most_stacks || own.generation != process->generation.load(std::memory_order_relaxed))
+    return found;
   tell_mapping(returns_to);
   char* const first = room_for_entry(most_call_bytes);
   if (first == nullptr) return 0;
