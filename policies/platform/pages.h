@@ -82,7 +82,7 @@ class page_memory_over {
       errno = before;
       if (result == 0) return true;
     }
-    touch(start, bytes);
+    if constexpr (platform::system::has_pages) touch(start, bytes);  // elsewhere all memory is there
     return true;
   }
 

@@ -56,15 +56,16 @@ def built(run):
         first.write(FIRST)
     flags = ("-std=c++20 -O0 -fno-exceptions -fno-rtti -Wall -Wextra -Wconversion -Wshadow -Werror "
              "-Wno-misleading-indentation -include first.h -Ichanged")
-    done = subprocess.run(run.build(run.parse([f"--compiler=g++ {flags}"])), cwd=root, stdout=subprocess.PIPE,
+    program = os.path.join(root, "kit")
+    done = subprocess.run(run.build(run.parse([f"--compiler=g++ {flags}"]), root, program), cwd=root, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, check=False)
     if done.returncode:
         raise RuntimeError(done.stdout[-3000:])
-    return os.path.join(root, "kit")
+    return program
 
 
 def said_by(run, program, number):
-    return run.call(["env", f"TARN_MISTAKE={number}", program], ".")[1]
+    return run.call(["env", f"TARN_MISTAKE={number}", program])[1]
 
 
 def passes(run, program):
