@@ -280,13 +280,14 @@ class object_pool {
   /// over an array, O(blocks).
   [[nodiscard]] std::size_t count() noexcept { return detail::count_blocks(state()); }
 
-  /// Return forward iterators, by ascending address, valid as long as their objects exist. The pool is a
+  /// Returns a forward iterator to the object at the lowest address, valid as long as its object exists. The pool is a
   /// std::ranges::forward_range. O(chunks + blocks / 64) from the first to the last, as for_each().
   template <int = 0>
   [[nodiscard]] TARN_STEP iterator begin() noexcept {
     if constexpr (has_iterators) return iterator::first(state());
     else return iterators::refuse();
   }
+  /// Returns the iterator after the last object.
   [[nodiscard]] static constexpr iterator end() noexcept { return {}; }
   /// Destroys the object at `which`, which isn't end(). Returns the next one. O(log chunks).
   template <int = 0>
