@@ -149,6 +149,8 @@ template <class... Policies>
 concept known = requires { pool<static_size<64>, Policies...>::bytes_for_peak(1); };
 
 static_assert(bytes<>(0) == 0);
+static_assert(bytes<>(never) == never && bytes<fixed_growth<1>>(never) == never && bytes<fixed_growth<1>>(never / 64) == never);
+static_assert(pool<dynamic_size>::bytes_for_peak(never, dynamic_size(64)) == never);
 static_assert(bytes<no_growth<100>>(100) == bytes<no_growth<100>>(1) && bytes<no_growth<100>>(101) == never);
 static_assert(bytes<fixed_growth<10, 25>>(25) != never && bytes<fixed_growth<10, 25>>(26) == never);
 static_assert(bytes<static_array_store<10>>(10) == 0 && bytes<static_array_store<10>>(11) == never);

@@ -368,6 +368,7 @@ template <class Traits>
 constexpr std::size_t bytes_at_peak(std::size_t peak, const typename Traits::geometry& g) noexcept {
   using store = typename Traits::store;
   if constexpr (Traits::holds_array) return peak <= store::blocks ? 0 : size_max;
+  if (g.extent(peak) > size_limit) return size_max;  // as reserve(), before many steps
   std::size_t bytes = 0;
   for (std::size_t total = 0, last = 0; total < peak; total += last) {
     const chunk_request request = typename Traits::growth().next_chunk(last, total, g.stride());
