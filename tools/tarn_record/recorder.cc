@@ -189,7 +189,8 @@ void* next_operator(const char* name) {
 
 /// Gets a block as malloc does. Where there is none, the operator behind does what C++ wants: it calls handlers, and throws.
 template <class... Rest>
-void* operator_new(const caller& from, operation what, const char* name, std::size_t bytes, std::size_t alignment, Rest... rest) {
+void* operator_new(const caller& from, operation what, const char* name, std::size_t bytes, std::size_t alignment,
+                   Rest... rest) {
   if (has_functions() && !real.own_operators) {
     void* const block = taken(from, what, bytes, alignment, [&] {
       if (alignment == 0) return real.malloc(bytes == 0 ? 1 : bytes);
@@ -248,7 +249,8 @@ TARN_CALLED void* realloc(void* old, std::size_t bytes) noexcept {
 }
 TARN_CALLED void* reallocarray(void* old, std::size_t count, std::size_t bytes) noexcept {
   if (!has_functions() || is_early(old)) return realloc(old, times(count, bytes));
-  return moved(TARN_CALLER, operation::reallocarray, old, times(count, bytes), [&] { return real.reallocarray(old, count, bytes); });
+  return moved(TARN_CALLER, operation::reallocarray, old, times(count, bytes),
+               [&] { return real.reallocarray(old, count, bytes); });
 }
 TARN_CALLED int posix_memalign(void** to, std::size_t alignment, std::size_t bytes) noexcept {
   if (!has_functions()) return ENOMEM;
