@@ -262,7 +262,8 @@ def check_sampled(recorder, folder):
     """Where stacks are dear only some are looked at, and what they stand for is all. With --every-stack, all."""
     count = 200000
     for option in "--every-stack", None:
-        logs, _, _ = recorder.run(folder, recorder.programs["recorded"], "many-stacks", str(count), options=[option] if option else [])
+        words = [recorder.programs["recorded"], "many-stacks", str(count)]
+        logs, _, _ = recorder.run(folder, *words, options=[option] if option else [])
         stands_for = [many for _, size, many, _ in recorder.stacks(logs[0])[0] if size == 9000]
         expect(len(stands_for) == count if option else len(stands_for) < count * .9, f"{len(stands_for)} stacks")
         expect(.7 * count < sum(stands_for) < 1.3 * count, f"{len(stands_for)} stacks that stand for {sum(stands_for)} calls")
@@ -411,7 +412,8 @@ def check_converted(recorder, folder):
         lines = file.read()
     expect(convert(recorder, folder, lines).encode() == lines, "another log is made of what a log prints")
     first = b"# a comment\n7 2 new 24 64 0x40 -\n9 1 realloc 5 - 0x80 0x40\n"
-    for wrong in b"10 1 alloc 5 - 0x80 -\n", b"10 1 malloc five - 0x80 -\n", b"10 1 malloc 5 - 0x80\n", b"10 1 malloc 5 3 0x80 -\n":
+    for wrong in (b"10 1 alloc 5 - 0x80 -\n", b"10 1 malloc five - 0x80 -\n", b"10 1 malloc 5 - 0x80\n",
+                  b"10 1 malloc 5 3 0x80 -\n"):
         found = convert(recorder, folder, first + wrong, 1, "line 4 is wrong, and the log ends before it")
         expect(found == "7 2 new 24 64 0x40 -\n9 1 realloc 5 - 0x80 0x40\n", found)
     raw = ("1 1 malloc 64 - 0xa000 - 1 0x7457 0x5124\n10000001 1 malloc 24 - 0xb000 - 1 0x7457\n10000002 1 free - - 0xa000 -\n")
@@ -429,7 +431,8 @@ def check_converted(recorder, folder):
     trace = trace_of((1000, 1, 9, 0xa000, 48), (1005, 1, 9, 0xb000, 48), (1010, 3, 9, 0xa000, 4096), (1020, 2, 9, 0xa000, 48),
                      (1030, 6, 9, 0, 0))
     found = convert(recorder, folder, trace)
-    expect(found == "0 1 malloc 48 - 0xa000 -\n5 1 malloc 48 - 0xb000 -\n20 1 free - - 0xa000 -\n30 1 free - - 0xb000 -\n", found)
+    expect(found == "0 1 malloc 48 - 0xa000 -\n5 1 malloc 48 - 0xb000 -\n20 1 free - - 0xa000 -\n30 1 free - - 0xb000 -\n",
+           found)
     convert(recorder, folder, trace[:-40], 1, "the file ends at byte")
 
 
@@ -476,14 +479,18 @@ MISTAKES = {
     "it doesn't say that it is full": ("--max", "process->header->stopped = reason;", ""),
     "operators of libraries": ("libraries", '"_Znwm");', '"_Znwm"); return false;'),
     "callers aren't compared": ("stacks", "word_at(outer->top - 8) != outer->returns_to", "false"),
-    "a frame without its callers": ("stacks", "  std::uint32_t stack = outer == nullptr ? 0 : outer->stack;", "  std::uint32_t stack = 0;"),
+    "a frame without its callers": ("stacks", "std::uint32_t stack = outer == nullptr ? 0 : outer->stack;",
+                                    "std::uint32_t stack = 0;"),
     "all frames are as far above the stack pointer": ("stacks", "its.kind == rule_kind::above_stack_pointer ?", "true ?"),
     "a rule for the beginning of a function": ("stacks", "return at_code_ < returns_to_;", "return false;"),
     "what stacks stand for": ("sampled stacks", "std::uint64_t{budget.rarity} << stack_bits", "0"),
     "each stack, however dear": ("sampled stacks", "skips != 0) return --skips, true;", "true) return false;"),
-    "mappings of the beginning": ("libraries", "if (is_told(address, address + 1)) return;", "if (process->stacks.ranges != 0) return;"),
-    "stacks are written once a block is full": ("kills at random", "  commit(first, static_cast<unsigned>(what));", "  (void)what;\n  *first = 0;"),
-    "a stack's number before the stack": ("kills at random", "own.generation != process->generation.load(std::memory_order_relaxed)) return found;", "own.generation != process->generation.load(std::memory_order_relaxed)) return found;\n  if (to.last % 7 == 0) return to.last + 1;"),
+    "mappings of the beginning": ("libraries", "if (is_told(address, address + 1)) return;",
+                                  "if (process->stacks.ranges != 0) return;"),
+    "stacks are written once a block is full": ("kills at random", "  commit(first, static_cast<unsigned>(what));",
+                                                "  (void)what;\n  *first = 0;"),
+    "a stack's number before the stack": ("kills at random", "  tell_mapping(returns_to);\n",
+                                          "  if (to.last % 7 == 0) return to.last + 1;\n  tell_mapping(returns_to);\n"),
     "one name for all": ("programs", "access(process->path, F_OK) == 0", "false"),
 }
 
@@ -549,7 +556,8 @@ class Block:
         used = (len(self.data) + 7) // 8 * 8
         stored = (used + 64 + 63) // 64 * 64
         head = struct.pack("<IHHIIIIIIQQQ", 0x6b6c6274, self.kind, self.coding, stored, number, self.thread,
-                           0 if is_open else used, 0 if is_open else self.count, self.first_stack, self.first, self.ticks, 1000 + self.ticks)
+                           0 if is_open else used, 0 if is_open else self.count, self.first_stack, self.first, self.ticks,
+                           1000 + self.ticks)
         data = self.data.ljust(used, b"\0")
         total = 0xcbf29ce484222325
         for word, in struct.iter_unpack("<Q", head + data):

@@ -1,5 +1,5 @@
-// Compresses a log of tools/tarn-record: `compress LOG NEW`. The blocks that threads had not filled stay as they are, without the
-// zeros at their end; so does what is damaged. The exit status is 2 where nothing was written.
+// Compresses a log of tools/tarn-record: `compress LOG NEW`. The blocks that threads had not filled stay as they are, without
+// the zeros at their end; so does what is damaged. The exit status is 2 where nothing was written.
 
 #include <cerrno>
 #include <cstddef>

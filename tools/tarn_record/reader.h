@@ -266,7 +266,7 @@ class log {
   template <class Function>
   void each_block(Function to) const {
     for (std::size_t at = header_.header_bytes; at < bytes_;) {
-      const std::size_t bytes = is_block(at) ? sizeof(block_header) + header_at(at).stored : bytes_ - at < 64 ? bytes_ - at : 64;
+      const std::size_t bytes = is_block(at) ? sizeof(block_header) + header_at(at).stored : 64;
       const bool is_whole = is_block(at) && bytes <= bytes_ - at;
       to(std::string_view{data_ + at, std::min(bytes, bytes_ - at)}, is_whole);
       at += bytes;

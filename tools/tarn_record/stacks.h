@@ -47,7 +47,8 @@ known_stack* find_stack(std::uint32_t outer, std::uint64_t returns_to, std::uint
   }
 }
 
-/// The number of the stack whose innermost frame returns to `returns_to`; 0: there are too many, or nothing is written any more.
+/// The number of the stack whose innermost frame returns to `returns_to`; 0: there are too many, or nothing is written any
+/// more.
 std::uint32_t number_of(std::uint32_t outer, std::uint64_t returns_to) {
   std::uint32_t found;
   find_stack(outer, returns_to, found);
@@ -55,8 +56,8 @@ std::uint32_t number_of(std::uint32_t outer, std::uint64_t returns_to) {
   const locked lock;
   known_stack* const it = find_stack(outer, returns_to, found);
   stack_writer& to = process->stacks;
-  if (found != 0 || to.last == most_stacks || own.generation != process->generation.load(std::memory_order_relaxed))
-    return found;
+  const bool goes_on = own.generation == process->generation.load(std::memory_order_relaxed);
+  if (found != 0 || to.last == most_stacks || !goes_on) return found;
   tell_mapping(returns_to);
   char* const first = room_for_entry(most_call_bytes);
   if (first == nullptr) return 0;
