@@ -390,6 +390,7 @@ class tagged_stack {
       const number next = link_of(number_of(seen)).load(memory_order_relaxed);
       if (head_.compare_exchange_weak(seen, pack(next, tag_of(seen) + 1), memory_order_acquire, memory_order_acquire))
         break;
+      TARN_NOT_IF(alone);
     }
     return number_of(seen);
   }
@@ -398,9 +399,11 @@ class tagged_stack {
   /// Pushes a chain: `first` is its first number, `last` the link of its last; the others are already linked.
   void push_chain(number first, link& last) noexcept {
     head seen = head_.load(memory_order_relaxed);
-    do {
+    for (;;) {
       last.store(number_of(seen), memory_order_relaxed);
-    } while (!head_.compare_exchange_weak(seen, pack(first, tag_of(seen)), memory_order_release, memory_order_relaxed));
+      if (head_.compare_exchange_weak(seen, pack(first, tag_of(seen)), memory_order_release, memory_order_relaxed)) break;
+      TARN_NOT_IF(alone);
+    }
   }
   /// How many numbers are in the stack, at most `limit`: any number up to that, while others change it.
   template <class Links>
@@ -479,15 +482,25 @@ class stack_calls {
     if (has_nothing_more()) return pop(pool);  // what was carved last is on the stack
     constexpr std::size_t most = 32;
     void* run[most];
+    TARN_CHOICE(carved);
+    TARN_ROUNDS(listed_blocks, most);
+    TARN_ROUNDS(new_blocks, most);
+    TARN_ROUNDS(new_records, most);
+    TARN_ROUNDS(runs_of_blocks, 2);
+    TARN_ROUNDS(links, most);
     [[maybe_unused]] const auto lock = core_guard();  // to the end: if the list is empty, the rest is on the stack
     const std::size_t got = pool.list.pop_batch(pool.chunks, run, most);
     if (got == 0) {
       if (is_at_cap(pool)) nothing_more_.store(true, memory_order_release);
       return pop(pool);
     }
-    for (std::size_t i = 0; i != got; ++i)
+    for (std::size_t i = 0; i != got; ++i) {
+      TARN_AT_MOST(most);
       ::new (static_cast<void*>(detail::pointer_to(link_of(number_of(pool.chunks.geometry(), run[i]))))) link(stack::none);
+    }
     push_batch(pool, run + 1, got - 1);
+    TARN_CHOSEN(carved);
+    if (run[0] == nullptr) TARN_CHOSEN(carved);  // never
     return run[0];
   }
   template <class Pool>
@@ -512,6 +525,7 @@ class stack_calls {
     const number first = number_of(pool.chunks.geometry(), in[0]);
     number last = first;
     for (std::size_t i = 1; i != n; ++i) {
+      TARN_ROUND(links, 1);
       const number next = number_of(pool.chunks.geometry(), in[i]);
       link_of(last).store(next, memory_order_relaxed);
       last = next;

@@ -108,6 +108,12 @@ class Decoder:
         elif m in ("sub", "add") and raw.reg_name(raw.operands[0].reg) == "rsp":
             by = raw.operands[1]
             one.stack = None if by.type != X.X86_OP_IMM else by.imm if m == "sub" else -by.imm
+        # What is below the stack pointer belongs to a function that calls no other: 128 bytes.
+        for o in raw.operands:
+            if o.type == X.X86_OP_MEM and raw.reg_name(o.mem.base) == "rsp" and o.mem.disp < 0:
+                one.below = max(one.below, -o.mem.disp)
+            elif o.type == X.X86_OP_MEM and raw.reg_name(o.mem.base) == "rbp" and o.mem.disp < 0:
+                one.frame = max(one.frame, -o.mem.disp)
         if m.startswith("rep"):
             one.fault = f"a loop in an instruction, {one.text}"
         elif m in ("syscall", "int", "sysenter"):
