@@ -22,6 +22,8 @@ for _one in range(8, 16):
     _WHOLE.update(dict.fromkeys(_parts, _parts))
 LOST = set(_WHOLE) - {part for whole in ("rbx", "rbp", "rsp", "r12", "r13", "r14", "r15") for part in _WHOLE[whole]} | {FLAGS}
 
+# What certainly leaves the flags as they are.
+KEEPS_FLAGS = ("mov", "lea", "push", "pop", "j", "call", "ret", "nop", "set", "cmov", "endbr", "prefetch", "leave", "bnd")
 _STOPS = {"ud2", "hlt", "int3"}
 _EQUAL = {"je": True, "jne": False}
 
@@ -149,6 +151,8 @@ class Decoder:
                 sets.append((FLAGS, what if what == 0 else ("copy", names[0]) if result else UNKNOWN))
             else:
                 sets += _assign(name, what if is_register and is_register[0] and name == names[0] else UNKNOWN)
+        if not m.startswith(KEEPS_FLAGS) and not any(name == FLAGS for name, _ in sets):
+            sets.append((FLAGS, UNKNOWN))
         # A copy of a register reads it before: flags that copy the result come last.
         return sorted(sets, key=lambda one: one[0] == FLAGS)
 
