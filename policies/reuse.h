@@ -79,7 +79,10 @@ struct lifo_reuse {
 
     std::size_t pop_batch(chunks_type& chunks, void** out, std::size_t n) noexcept {
       std::size_t got = 0;
-      while (got != n && head_ != nullptr) out[got++] = pop(chunks);
+      while (got != n && head_ != nullptr) {
+        TARN_ROUND(listed_blocks, 1);
+        out[got++] = pop(chunks);
+      }
       return got + chunks.carve(out + got, n - got);
     }
     detail::status push_batch(chunks_type& chunks, void* const* in, std::size_t n) noexcept {
@@ -129,9 +132,18 @@ struct lifo_reuse {
       } else {
         constexpr std::size_t most = 16;
         void* run[most];
+        TARN_CHOICE(carved);
+        TARN_ROUNDS(new_blocks, most);
+        TARN_ROUNDS(new_records, most);
+        TARN_ROUNDS(runs_of_blocks, 2);
         std::size_t n = chunks.carve(run, chunks.grain(detail::clamped(1024 / chunks.geometry().stride(), 1, most)));
         if (n == 0) return nullptr;
-        while (n != 1) push(chunks, run[--n]);
+        TARN_CHOSEN(carved);
+        while (n != 1) {
+          TARN_AT_MOST(most - 1);
+          push(chunks, run[--n]);
+        }
+        if (run[0] == nullptr) TARN_CHOSEN(carved);  // never
         return run[0];
       }
     }

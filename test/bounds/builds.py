@@ -20,6 +20,7 @@ class Build:
     command: list
     cpu: str = ""
     facts: tuple = ()  # files; {} stands for take or give
+    has_lock_free: bool = False
 
 
 def builds():
@@ -27,12 +28,12 @@ def builds():
     return [
         Build("x86-64", "x86-64", [*x86, "-O2"], "", ("shared.txt",)),
         Build("aarch64", "AArch64", ["aarch64-linux-gnu-g++", *HOSTED, "-O2"], "", ("shared.txt",)),
-        Build("cortex-m4", "Cortex-M4", [*ARM, "-mcpu=cortex-m4", "-O2"], "cortex-m4", ("newlib.txt",)),
-        Build("cortex-m4-Os", "Cortex-M4, -Os", [*ARM, "-mcpu=cortex-m4", "-Os"], "cortex-m4", ("newlib.txt",)),
-        Build("cortex-m33", "Cortex-M33", [*ARM, "-mcpu=cortex-m33", "-O2"], "", ("newlib.txt",)),
+        Build("cortex-m4", "Cortex-M4", [*ARM, "-mcpu=cortex-m4", "-O2"], "cortex-m4", ("newlib.txt",), True),
+        Build("cortex-m4-Os", "Cortex-M4, -Os", [*ARM, "-mcpu=cortex-m4", "-Os"], "cortex-m4", ("newlib.txt",), True),
+        Build("cortex-m33", "Cortex-M33", [*ARM, "-mcpu=cortex-m33", "-O2"], "", ("newlib.txt",), True),
         Build("cortex-m0plus", "Cortex-M0+", [*ARM, "-mcpu=cortex-m0plus", "-O2"], "cortex-m0plus", ("newlib.txt",)),
         Build("cortex-m0plus-Os", "Cortex-M0+, -Os", [*ARM, "-mcpu=cortex-m0plus", "-Os"], "cortex-m0plus", ("newlib.txt",)),
-        Build("riscv32", "RISC-V 32", ["riscv32", "-O2"], "", ("picolibc_{}.txt",)),
+        Build("riscv32", "RISC-V 32", ["riscv32", "-O2"], "", ("picolibc_{}.txt",), True),
     ]
 
 

@@ -21,6 +21,32 @@ CONTROL int no_mark(int n) {
 }
 CONTROL int indirect(int n) { return other(n) + 1; }
 CONTROL int recursive(int n) { return n < 2 ? 1 : sink + recursive(n - 1) + recursive(n - 2); }
+CONTROL int table(int n) {
+  switch (n) {
+    case 0:
+      return sink + 3;
+    case 1:
+      sink = 7;
+      return sink;
+    case 2:
+      return sink * sink;
+    case 3:
+      sink = sink + 1;
+      return 9;
+    case 4:
+      return sink ^ 0x55;
+    case 5:
+      sink = 3;
+      return 4;
+    case 6:
+      return sink - 11;
+    case 7:
+      sink = sink * 3;
+      return 1;
+    default:
+      return 0;
+  }
+}
 CONTROL int two_loops(int n) {  // the mark is the inner one's
   int sum = 0;
   for (int i = 0; i < n; ++i)

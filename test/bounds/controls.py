@@ -15,6 +15,7 @@ TOOL = os.path.join(builds.ROOT, "tools", "tarn-bound")
 REFUSED = {  # function: what tarn-bound must say of it
     "no_mark": "a loop without a bound, at test/bounds/controls.cc:",
     "indirect": "an indirect ",
+    "table": " jump",
     "recursive": "a function that calls itself, recursive",
     "two_loops": "a loop without a bound, at test/bounds/controls.cc:",
     "ungranted": "no TARN_ROUNDS(nobody_grants)",
@@ -37,8 +38,9 @@ def cases(folder):
     """[(name, [why it is wrong])]"""
     found = []
     for build in builds.builds():
-        if build.name in ("x86-64", "cortex-m4"):
-            program = builds.compiled(build, os.path.join(HERE, "controls.cc"), folder, "-DTARN_MARKS", "-DWITH_MARKS")
+        if build.name in ("x86-64", "cortex-m4", "cortex-m0plus", "riscv32"):
+            program = builds.compiled(build, os.path.join(HERE, "controls.cc"), folder, "-DTARN_MARKS", "-DWITH_MARKS",
+                                      names=[*REFUSED, *FOUND_OUT, "right_mark"])
             found += refused(build, program) + found_out(build, program) + elsewhere(build, folder)
     return found + statuses(folder)
 
@@ -80,7 +82,7 @@ def found_out(build, program):
 def elsewhere(build, folder):
     """A program that isn't tarn's, compiled elsewhere: a list of messages, and a loop that a file of facts bounds."""
     source = shutil.copy(os.path.join(HERE, "elsewhere.cc"), folder)
-    program = builds.compiled(build, source, folder)
+    program = builds.compiled(build, source, folder, names=["fill", "get", "send"])
     facts = os.path.join(HERE, "elsewhere.txt")
     found = []
     status, said, _ = tool(program, "send", "--json")

@@ -41,5 +41,10 @@ POOL(hardened_array, 32, array_pool<tarn::hardened>)
 POOL(batch, 1023,
      tarn::pool<tarn::static_size<2 * sizeof(void*)>, tarn::no_growth<1023>,
                 tarn::batch_reuse<tarn::prefetch::on_allocate, 256>>)
+POOL(lifo, 1000, tarn::pool<tarn::static_size<48>, tarn::no_growth<1000>, tarn::lifo_reuse<>>)
+#if defined(__riscv) || (defined(__arm__) && __ARM_ARCH >= 7)
+// Where threads are, it carves under a mutex.
+POOL(lock_free, 1000, tarn::pool<tarn::static_size<48>, tarn::no_growth<1000>, tarn::lock_free>)
+#endif
 
 int main() {}

@@ -9,7 +9,9 @@ TITLES = {
     "interrupts": "an array, with `interrupt_locking`",
     "lifo_array": "an array (`static_array_store`), the default",
     "hardened_array": "an array, `hardened`",
+    "lifo": "`no_growth`, `lifo_reuse`, reserved",
     "batch": "`no_growth`, `batch_reuse` with a front of 256, reserved",
+    "lock_free": "`no_growth`, `lock_free`, reserved",
 }
 HEAD = """\
 # What take_NAME and give_NAME of pools.cc cost at most, by tarn-bound, and the most that the emulator found. No bound may grow.
@@ -42,7 +44,7 @@ def page_table(rows, builds):
     lines = ["| pool | processor | `try_allocate`: bound | found | `deallocate`: bound | found | stack |",
              "|---|---|--:|--:|--:|--:|--:|"]
     for name, title in TITLES.items():
-        for build in builds:
+        for build in (one for one in builds if (one.name, name, "take") in rows):
             calls = [rows[build.name, name, call] for call in ("take", "give")]
             cells = [_text(row, build.cpu) for bound, found in calls for row in (bound, found)]
             stack = max(bound[3] for bound, _ in calls)

@@ -97,7 +97,7 @@ class Decoder:
             elif o[1].type == A.ARM64_OP_REG:
                 source = raw.reg_name(o[1].reg)
                 what = 0 if source in ("xzr", "wzr") else ("copy", source)
-        elif m in ("cmp", "tst") and len(o) == 2 and o[1].shift.type == 0 and first:
+        elif m in ("cmp", "tst") and len(o) == 2 and o[1].shift.type == 0 and o[1].ext == 0 and first:
             if m == "tst":
                 return ((FLAGS, ("copy", first) if first == raw.reg_name(o[1].reg) else UNKNOWN),)
             other = o[1].imm if o[1].type == A.ARM64_OP_IMM else raw.reg_name(o[1].reg)
@@ -113,7 +113,7 @@ class Decoder:
                 sets += [(x, its), (w, its if name == w else small)]
             elif name == "nzcv":
                 sets.append((FLAGS, ("copy", first) if m in ("adds", "subs", "ands", "bics") else UNKNOWN))
-        if raw.update_flags and not any(name == FLAGS for name, _ in sets):
+        if (raw.update_flags or m.startswith(("fcm", "fccm", "ccm", "msr"))) and not any(name == FLAGS for name, _ in sets):
             sets.append((FLAGS, UNKNOWN))
         return tuple(sorted(sets, key=lambda pair: pair[0] == FLAGS))
 

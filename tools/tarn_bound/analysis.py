@@ -233,6 +233,8 @@ class Analysis:
         """Bytes of stack at most, the callees' with it. A register that restores the stack only ever shrinks it."""
         depth = {graph.entry: self.decoder.entry_stack}
         deepest, todo, visits = 0, [graph.entry], 0
+        is_leaf = all(one.call is None for one in graph.nodes.values())
+        framed = 2 * self.decoder.entry_stack  # behind the push of the frame pointer
         while todo:
             at = todo.pop()
             one = graph.nodes[at]
@@ -241,6 +243,7 @@ class Analysis:
                 return 0
             here = depth[at] + one.stack
             used = max((callee.stack for callee in below.get(at, ())), default=0)
+            deepest = max(deepest, here + one.below, framed + one.frame if one.frame and is_leaf else 0)
             deepest = max(deepest, here + used - (self.decoder.entry_stack if at in graph.tails and used else 0))
             for to in graph.following(at):
                 if to in passed and here > depth.get(to, -1):

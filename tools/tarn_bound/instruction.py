@@ -28,6 +28,8 @@ class Instruction:
     writes: int = 0
     cycles: int | None = 0  # None: nobody says how many
     stack: int | None = 0  # bytes by which the stack grows; None: it isn't known
+    below: int = 0  # bytes that it uses below the stack pointer
+    frame: int = 0  # bytes that it uses below the frame pointer
     edges: list = field(default_factory=list)
     call: int | None = None  # the function that it calls
     returns: bool = False

@@ -57,11 +57,11 @@ def after(state, sets):
 
 
 def _difference(a, b):
-    """Zero where two values are the same; 1 where they are known to differ."""
+    """Zero where two values are the same; 1 where they are known to differ. A negative number may be written in two ways."""
     if a is None or b is None:
         return None
     if isinstance(a, int) and isinstance(b, int):
-        return 0 if a == b else 1
+        return (0 if a == b else 1) if min(a, b) >= 0 and max(a, b) < 2 ** 31 else None
     return 0 if a == b else None
 
 

@@ -151,6 +151,7 @@ class Longest:
         changed = {name for at in inside for name, _ in self.graph.nodes[at].sets}
         if any(self.graph.nodes[at].call is not None for at in inside):
             changed |= self.live.lost
+        changed |= self.loops.choices_in(inside)
         start = knowledge.after(state, tuple((name, UNKNOWN) for name in changed))
         one = self.walk(inside, door, start, door)
         back = {}

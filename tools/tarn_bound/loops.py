@@ -17,6 +17,10 @@ class Loops:
             found = self.facts.loop_at({place for at in part for place in lines[at]}, self.name)
         return found
 
+    def choices_in(self, nodes):
+        """The pseudo-registers of the choices that these nodes change."""
+        return {"choice " + name for at in nodes for of in (self.image.choices, self.image.chosen) for name in of.get(at, ())}
+
     def shared(self, part, header):
         """(name, how many of its rounds a round of this loop takes at least) where each round takes some, or None."""
         inner = self._cycles(set(part) - {header})

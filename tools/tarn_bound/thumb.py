@@ -57,7 +57,9 @@ class Decoder:
         bare = re.sub(CONDITION + "$", "", m) if raw.cc not in (A.ARM_CC_AL, A.ARM_CC_INVALID) else m
         if into_pc and bare[:3] in ("pop", "ldm") or bare == "bx" and "lr" in raw.op_str:
             one.returns = True
-        elif into_pc or bare == "bx":
+        elif bare == "mov" and raw.op_str == "pc, lr":
+            one.returns = True
+        elif into_pc or bare == "bx" or bare in ("mov", "add", "sub") and raw.op_str.startswith("pc,"):
             one.fault = f"an indirect jump, {one.text}"
         elif bare in ("tbb", "tbh"):
             one.fault = f"a jump by a table, {one.text}"
@@ -111,7 +113,7 @@ class Decoder:
 
     @staticmethod
     def _sets(raw, m, written, is_conditional):
-        if raw.update_flags or m.startswith(("cmp", "cmn", "tst", "teq")):
+        if raw.update_flags or m in ("vmrs", "msr") or m.startswith(("cmp", "cmn", "tst", "teq")):
             written = written + [FLAGS]
         written = [name for name in written if name not in ("cpsr", "apsr")]
         if is_conditional:

@@ -22,6 +22,8 @@ for _one in range(8, 16):
     _WHOLE.update(dict.fromkeys(_parts, _parts))
 LOST = set(_WHOLE) - {part for whole in ("rbx", "rbp", "rsp", "r12", "r13", "r14", "r15") for part in _WHOLE[whole]} | {FLAGS}
 
+# What certainly leaves the flags as they are.
+KEEPS_FLAGS = ("mov", "lea", "push", "pop", "j", "call", "ret", "nop", "set", "cmov", "endbr", "prefetch", "leave", "bnd")
 _STOPS = {"ud2", "hlt", "int3"}
 _EQUAL = {"je": True, "jne": False}
 
@@ -108,6 +110,12 @@ class Decoder:
         elif m in ("sub", "add") and raw.reg_name(raw.operands[0].reg) == "rsp":
             by = raw.operands[1]
             one.stack = None if by.type != X.X86_OP_IMM else by.imm if m == "sub" else -by.imm
+        # What is below the stack pointer belongs to a function that calls no other: 128 bytes.
+        for o in raw.operands:
+            if o.type == X.X86_OP_MEM and raw.reg_name(o.mem.base) == "rsp" and o.mem.disp < 0:
+                one.below = max(one.below, -o.mem.disp)
+            elif o.type == X.X86_OP_MEM and raw.reg_name(o.mem.base) == "rbp" and o.mem.disp < 0:
+                one.frame = max(one.frame, -o.mem.disp)
         if m.startswith("rep"):
             one.fault = f"a loop in an instruction, {one.text}"
         elif m in ("syscall", "int", "sysenter"):
@@ -143,6 +151,8 @@ class Decoder:
                 sets.append((FLAGS, what if what == 0 else ("copy", names[0]) if result else UNKNOWN))
             else:
                 sets += _assign(name, what if is_register and is_register[0] and name == names[0] else UNKNOWN)
+        if not m.startswith(KEEPS_FLAGS) and not any(name == FLAGS for name, _ in sets):
+            sets.append((FLAGS, UNKNOWN))
         # A copy of a register reads it before: flags that copy the result come last.
         return sorted(sets, key=lambda one: one[0] == FLAGS)
 

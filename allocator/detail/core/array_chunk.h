@@ -83,7 +83,10 @@ class array_chunk : public chunks_not_walked {
   }
   std::size_t carve(void** out, std::size_t n) noexcept {
     std::size_t got = 0;
-    while (got != n && (out[got] = carve()) != nullptr) ++got;
+    while (got != n && (out[got] = carve()) != nullptr) {
+      TARN_ROUND(new_blocks, 1);
+      ++got;
+    }
     return got;
   }
   /// Calls visit(block) for every block that was handed out at least once, used or free, by ascending address.
