@@ -381,7 +381,8 @@ def check_worse(folder):
 
 
 CHECKS = {"one thread": check_one_thread, "threads": check_threads, "threads in step": check_spans,
-          "few waits": check_few_waits, "the middle of a log": check_middle, "a cut log": check_cut, "sizes and reallocations": check_moved,
+          "few waits": check_few_waits, "the middle of a log": check_middle, "a cut log": check_cut,
+          "sizes and reallocations": check_moved,
           "the same dispatch": check_fair, "compositions": check_compositions, "search": check_search, "gains": check_gains,
           "what is worse": check_worse}
 

@@ -364,12 +364,11 @@ int convert(char** words, int sites) {
   for (int at = 0; at != sites; ++at) {
     columns.emplace(static_cast<std::uint32_t>(std::strtoul(words[4 + at], nullptr, 10)), static_cast<std::uint8_t>(at + 1));
   }
-  // A call has three bytes at least, and two steps at most.
-  const auto bytes = static_cast<std::size_t>(about.st_size);
-  auto* const room = static_cast<step*>(room_of(bytes * sizeof(step)));
-  if (room == nullptr) return std::fprintf(stderr, "there is no room for the steps\n"), 2;
   part all;
   all.calls = calls_of(path);
+  // A call has two steps at most. Each block in use has one more in front, and one at the end.
+  auto* const room = static_cast<step*>(room_of((4 * all.calls + 16) * sizeof(step)));
+  if (room == nullptr) return std::fprintf(stderr, "there is no room for the steps\n"), 2;
   const std::uint64_t skipped = all.calls > most ? (all.calls - most) / 2 : 0;
   if (!part_reader{room, numbers, columns}.read(path, skipped, most, all)) {
     return std::fprintf(stderr, "%s: %s\n", path, all.notes.empty() ? "no log" : all.notes[0].c_str()), 2;
