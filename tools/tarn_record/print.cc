@@ -9,10 +9,13 @@
 // On stderr it says what is missing. The exit status is 1 where the log is damaged, and 2 where the file is none.
 
 #include <array>
+#include <charconv>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <set>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -26,21 +29,48 @@ using namespace tarn_record;
 
 const char* name_of(operation it) { return names[static_cast<std::size_t>(it)]; }
 
-void print(log& from, const call& it, bool with_stack) {
-  const auto optional = [](bool is_there, const char* format, std::uint64_t value) {
-    if (is_there) std::printf(format, value);
-    else std::fputs(" -", stdout);
-  };
-  std::printf("%" PRIu64 " %u %s", from.nanoseconds(it.ticks), it.thread, name_of(it.what));
-  optional(!frees(it.what) || it.has_size, " %" PRIu64, it.size);
-  optional(it.alignment != 0, " %" PRIu64, it.alignment);
-  optional(it.address != 0, " %#" PRIx64, it.address);
-  optional(it.old != 0, " %#" PRIx64, it.old);
-  if (with_stack && it.stack != 0) {
-    std::printf(" %u", it.stands_for);
-    for (const std::uint64_t address : from.stack(it.stack)) std::printf(" %#" PRIx64, address);
+/// A line, made without printf(), which would take most of the time.
+class line {
+ public:
+  line& number(std::uint64_t value, int base = 10) {
+    char digits[24];
+    to_.append(digits, static_cast<std::size_t>(std::to_chars(digits, std::end(digits), value, base).ptr - digits));
+    return *this;
   }
-  std::putchar('\n');
+  line& address(std::uint64_t value) { return text(value == 0 ? "0" : "0x"), value == 0 ? *this : number(value, 16); }
+  line& text(std::string_view what) { return to_ += what, *this; }
+  void print() {
+    to_ += '\n';
+    std::fwrite(to_.data(), 1, to_.size(), stdout);
+    to_.clear();
+  }
+
+ private:
+  std::string to_;
+};
+
+void print(log& from, const call& it, bool with_stack, line& to) {
+  const auto optional = [&](bool is_there, std::uint64_t value) {
+    if (is_there) to.text(" ").number(value);
+    else to.text(" -");
+  };
+  const auto address = [&](std::uint64_t value) {
+    if (value != 0) to.text(" ").address(value);
+    else to.text(" -");
+  };
+  to.number(from.nanoseconds(it.ticks)).text(" ").number(it.thread).text(" ").text(name_of(it.what));
+  optional(!frees(it.what) || it.has_size, it.size);
+  optional(it.alignment != 0, it.alignment);
+  address(it.address);
+  address(it.old);
+  if (with_stack && it.stack != 0) {
+    to.text(" ").number(it.stands_for);
+    for (const std::uint64_t one : from.stack(it.stack)) to.text(" ").address(one);
+  }
+  to.print();
+}
+void print(const mapping& it, line& to) {
+  to.text("mapping ").address(it.begin).text(" ").address(it.end).text(" ").address(it.offset).text(" ").text(it.path).print();
 }
 
 class summary {
@@ -112,13 +142,12 @@ int main(int argc, char** argv) {
   const char* const path = argv[argc - 1];
   log from;
   const bool is_log = from.open(path);
-  for (const mapping& it : with_stacks ? from.mappings() : std::vector<mapping>{}) {
-    std::printf("mapping %#" PRIx64 " %#" PRIx64 " %#" PRIx64 " %s\n", it.begin, it.end, it.offset, it.path.c_str());
-  }
+  line to;
+  for (const mapping& it : with_stacks ? from.mappings() : std::vector<mapping>{}) print(it, to);
   summary all;
   for (call it; is_log && from.next(it);) {
     if (sums_up) all.add(it);
-    else if (!it.begins) print(from, it, with_stacks);
+    else if (!it.begins) print(from, it, with_stacks, to);
   }
   if (is_log && sums_up) all.print(from);
   for (const std::string& note : from.notes()) std::fprintf(stderr, "%s: %s\n", path, note.c_str());
