@@ -447,6 +447,15 @@ def check_sorted():
     return differs([one["site"] for one in found], [4, 3, 5, 2, 1])
 
 
+def check_numbers():
+    """Numbers as the advice has them."""
+    return differs([rules.rounded_up(number) for number in (1, 99, 100, 101, 1000, 1001, 12_345)],
+                   [1, 99, 100, 110, 1000, 1100, 13_000]) or differs(
+        [rules.percent(part) for part in (0, .0009, .001, .0999, .1, 1)],
+        ["0.0 %", "under 0.1 %", "0.1 %", "10.0 %", "10 %", "100 %"]) or differs(
+        [rules.in_bytes(number) for number in (1023, 1024, 52 << 20)], ["1023 bytes", "1 KiB", "52 MiB"])
+
+
 def check_recomposed():
     site = site_of(what=NODE)
     found = rules.advise(site, PROGRAM)
@@ -607,7 +616,7 @@ def cases_of(world):
               for name, rest in made_logs().items()]
     cases.append(("made: not together", lambda: check_slowly(world)))
     cases += [(f"rule: {name}", lambda rest=rest: check_rule(*rest)) for name, *rest in RULED]
-    cases += [("measured", check_measured), ("replayed", check_replayed), ("sorted", check_sorted),
+    cases += [("measured", check_measured), ("replayed", check_replayed), ("sorted", check_sorted), ("numbers", check_numbers),
               ("another composition", check_recomposed),
               ("the table", check_table), ("code", lambda: check_code(world.folder)), ("names", check_symbols)]
     return cases

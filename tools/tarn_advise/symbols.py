@@ -222,7 +222,7 @@ def is_others(frame):
     if name.startswith(("std::", "__gnu_cxx::", "operator new", "__cxa_", "__libc_", "_Znw", "_Zna", "tarn::")):
         return True
     bare = re.sub(r"<.*>$", "", name.rpartition("::")[2] if "<" not in name else re.split(r"::(?![^<]*>)", name)[-1])
-    return bool(ALLOCATES.search(bare)) and not bare.startswith("~")
+    return bool(ALLOCATES.search(bare))
 
 
 def is_tree_of_pairs(arguments):
