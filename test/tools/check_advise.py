@@ -381,6 +381,29 @@ def check_rule(changes, program, wanted):
     return None if (found["verdict"] == "pool") == (int(wanted[0][1:]) >= 10) else found["verdict"]
 
 
+def check_any():
+    """Whatever a site is like, there is an answer, and each policy and each size of it has a value."""
+    dice = random.Random(1)
+    kinds = [what(), NODE, what("shared", "std::shared_ptr<thing>", "thing"), what("other", None, None, None, None),
+             what("other", None), what("node", "std::deque<int>", "int"), what("array", "std::vector<int>", "int")]
+    verdicts = set()
+    for _ in range(3000):
+        parts = [dice.random() for _ in ORDER]
+        site = site_of(what=dice.choice(kinds), size=dice.choice([None, 0, 1, 48, 4096, 1 << 20]), sizes=[[8, 10], [0, 1]],
+                       order={name: part / sum(parts) for name, part in zip(ORDER, parts)},
+                       threads=dice.choice([1, 2, 16, 300]), freed_by_other_thread=dice.choice([0.0, 0.5]), frees=dice.choice([0, 100_000]),
+                       alignment=dice.choice([0, 8, 64, 4096]), peak_live=dice.choice([1, 100, 10 ** 7]),
+                       id_is_size=dice.random() < .5, timeline=dice.choice([FALLS, [1]]))
+        if dice.random() < .3:
+            site["order"] = order(together=1.0)
+        found = rules.advise(site, PROGRAM)
+        text = " ".join([*found.get("code", []), found.get("composition", ""), *found["reasons"]])
+        if "None" in text or re.search(r"<0[,>]|, ,|, >", text):
+            return f"{site}: {text}"
+        verdicts.add(found["rules"][0])
+    return None if verdicts == {"A3", "A4", "A5", "A7", "A10", "A11", "A12", "A13", "A14"} else str(verdicts)
+
+
 def gain(gained, spread, is_gain):
     part = {"median": 1.0, "min": 1.0, "max": 1.0}
     return {"malloc": {"malloc_ns": 20.0, "ns": 20.0 - gained, "gain_ns": gained, "spread_ns": spread, "is_gain": is_gain,
@@ -619,7 +642,9 @@ def cases_of(world):
               for name, rest in made_logs().items()]
     cases.append(("made: not together", lambda: check_slowly(world)))
     cases += [(f"rule: {name}", lambda rest=rest: check_rule(*rest)) for name, *rest in RULED]
-    cases += [("measured", check_measured), ("replayed", check_replayed), ("sorted", check_sorted), ("numbers", check_numbers),
+    cases += [("any site", check_any),
+              ("measured", check_measured), ("replayed", check_replayed), ("sorted", check_sorted),
+              ("numbers", check_numbers),
               ("another composition", check_recomposed),
               ("the table", check_table), ("code", lambda: check_code(world.folder)), ("names", check_symbols)]
     return cases
