@@ -391,7 +391,8 @@ def check_any():
         parts = [dice.random() for _ in ORDER]
         site = site_of(what=dice.choice(kinds), size=dice.choice([None, 0, 1, 48, 4096, 1 << 20]), sizes=[[8, 10], [0, 1]],
                        order={name: part / sum(parts) for name, part in zip(ORDER, parts)},
-                       threads=dice.choice([1, 2, 16, 300]), freed_by_other_thread=dice.choice([0.0, 0.5]), frees=dice.choice([0, 100_000]),
+                       threads=dice.choice([1, 2, 16, 300]), freed_by_other_thread=dice.choice([0.0, 0.5]),
+                       frees=dice.choice([0, 100_000]),
                        alignment=dice.choice([0, 8, 64, 4096]), peak_live=dice.choice([1, 100, 10 ** 7]),
                        id_is_size=dice.random() < .5, timeline=dice.choice([FALLS, [1]]))
         if dice.random() < .3:
