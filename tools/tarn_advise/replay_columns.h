@@ -36,7 +36,7 @@ struct choice {
 extern const choice choices[];
 extern const std::size_t choice_count;
 
-/// So that the functions of two columns aren't made one.
+/// So that the compiler doesn't make one function of two columns', nor a jump from one to the other.
 template <unsigned Column>
 [[gnu::always_inline]] inline void differ() {
   asm volatile("" : : "i"(Column));
