@@ -348,6 +348,9 @@ RULED = [
     ("realloc", {"reallocations": 10_000}, {}, ["A3"]), ("little realloc", {"reallocations": 9_999}, {}, POOL),
     ("sizes", {"size": None, "sizes": [[8, 50_000], [16, 50_000]]}, {}, ["A4"]),
     ("sizes that go together", {"size": None, "sizes": [[8, 50_000], [16, 50_000]], "order": order(together=.8)}, {}, ["A10"]),
+    ("sizes that another thread frees together",
+     {"size": None, "sizes": [[8, 50_000]], "order": order(together=.8), "freed_by_other_thread": .1}, {}, ["A4"]),
+    ("nodes of several sizes", {"what": NODE, "size": None, "sizes": [[8, 50_000]], "order": order(together=.8)}, {}, ["A4"]),
     ("large", {"size": 32769, "peak_live": 1}, {}, ["A5"]), ("nearly large", {"size": 32768, "peak_live": 1}, {}, POOL),
     ("kept", {"calls": 99_999, "never_freed": 90_000}, {}, ["A6"]),
     ("kept, but many", {"calls": 100_000, "never_freed": 90_000}, {}, POOL),
@@ -376,6 +379,30 @@ def check_rule(changes, program, wanted):
     if found["rules"] != wanted or any(one not in rules.RULES for one in wanted) or len(found["reasons"]) != len(wanted):
         return f"{found['rules']} instead of {wanted}: {found['reasons']}"
     return None if (found["verdict"] == "pool") == (int(wanted[0][1:]) >= 10) else found["verdict"]
+
+
+def check_any():
+    """Whatever a site is like, there is an answer, and each policy and each size of it has a value."""
+    dice = random.Random(1)
+    kinds = [what(), NODE, what("shared", "std::shared_ptr<thing>", "thing"), what("other", None, None, None, None),
+             what("other", None), what("node", "std::deque<int>", "int"), what("array", "std::vector<int>", "int")]
+    verdicts = set()
+    for _ in range(3000):
+        parts = [dice.random() for _ in ORDER]
+        site = site_of(what=dice.choice(kinds), size=dice.choice([None, 0, 1, 48, 4096, 1 << 20]), sizes=[[8, 10], [0, 1]],
+                       order={name: part / sum(parts) for name, part in zip(ORDER, parts)},
+                       threads=dice.choice([1, 2, 16, 300]), freed_by_other_thread=dice.choice([0.0, 0.5]),
+                       frees=dice.choice([0, 100_000]),
+                       alignment=dice.choice([0, 8, 64, 4096]), peak_live=dice.choice([1, 100, 10 ** 7]),
+                       id_is_size=dice.random() < .5, timeline=dice.choice([FALLS, [1]]))
+        if dice.random() < .3:
+            site["order"] = order(together=1.0)
+        found = rules.advise(site, PROGRAM)
+        text = " ".join([*found.get("code", []), found.get("composition", ""), *found["reasons"]])
+        if "None" in text or re.search(r"<0[,>]|, ,|, >", text):
+            return f"{site}: {text}"
+        verdicts.add(found["rules"][0])
+    return None if verdicts == {"A3", "A4", "A5", "A7", "A10", "A11", "A12", "A13", "A14"} else str(verdicts)
 
 
 def gain(gained, spread, is_gain):
@@ -445,6 +472,15 @@ def check_sorted():
         return {"site": number, "share": share, "calls": calls, "verdict": verdict, "gain": gained and gain(gained, 0, True)}
     found = rules.in_order([one(1, .9, verdict="don't pool"), one(2, .5), one(3, .1, 5.0), one(4, .2, 3.0, 9000), one(5, .6)])
     return differs([one["site"] for one in found], [4, 3, 5, 2, 1])
+
+
+def check_numbers():
+    """Numbers as the advice has them."""
+    return differs([rules.rounded_up(number) for number in (1, 99, 100, 101, 1000, 1001, 12_345)],
+                   [1, 99, 100, 110, 1000, 1100, 13_000]) or differs(
+        [rules.percent(part) for part in (0, .0009, .001, .0999, .1, 1)],
+        ["0.0 %", "under 0.1 %", "0.1 %", "10.0 %", "10 %", "100 %"]) or differs(
+        [rules.in_bytes(number) for number in (1023, 1024, 52 << 20)], ["1023 bytes", "1 KiB", "52 MiB"])
 
 
 def check_recomposed():
@@ -607,7 +643,9 @@ def cases_of(world):
               for name, rest in made_logs().items()]
     cases.append(("made: not together", lambda: check_slowly(world)))
     cases += [(f"rule: {name}", lambda rest=rest: check_rule(*rest)) for name, *rest in RULED]
-    cases += [("measured", check_measured), ("replayed", check_replayed), ("sorted", check_sorted),
+    cases += [("any site", check_any),
+              ("measured", check_measured), ("replayed", check_replayed), ("sorted", check_sorted),
+              ("numbers", check_numbers),
               ("another composition", check_recomposed),
               ("the table", check_table), ("code", lambda: check_code(world.folder)), ("names", check_symbols)]
     return cases

@@ -15,6 +15,7 @@ CALL_NS = 50  # of an allocator that is slow; a program in which that is no hund
 LARGE = 32 * 1024
 LONG_LIVED, FEW_LIVE = 0.9, 100_000
 TOGETHER = 0.8
+IN_ARENAS = "class", "other"  # kinds of sites
 CHUNKS = 4 << 10, 4 << 20  # the first and the largest of geometric_growth
 SMALL_CACHE = 32 * 1024
 
@@ -75,6 +76,11 @@ def size_of(site):
     return site["size"] if site["size"] is not None else max(size for size, _ in site["sizes"])
 
 
+def is_dropped(site):
+    """Whether its blocks are freed together, by the thread that allocated them."""
+    return site["order"]["together"] >= TOGETHER and site["frees"] * 2 >= site["calls"] and is_local(site)
+
+
 def is_idle(program):
     """Whether a program makes too few calls for any malloc to matter."""
     return program["calls"] * CALL_NS < program["seconds"] * 1e9 / 100
@@ -89,7 +95,7 @@ def is_local(site):
 
 def against(site, program):
     """(rule, reason) that speaks against a pool, or None."""
-    what, size, order = site["what"], site["size"], site["order"]
+    what, size = site["what"], site["size"]
     calls = site["calls"] + site["frees"]
     is_array = what["kind"] in ("array", "string") or site["reallocations"] * 10 >= site["calls"]
     if calls < FEW_CALLS or site["share"] < FEW_SHARE:
@@ -102,7 +108,7 @@ def against(site, program):
     if is_array:
         name = what["type"] or "the array"
         return "A3", f"{name} grows from size to size: reserve() what it will need, where that is known"
-    if size is None and order["together"] < TOGETHER:
+    if size is None and not (is_dropped(site) and what["kind"] in IN_ARENAS):
         return "A4", (f"{len(site['sizes']) if not site['sizes_more'] else 'more than 16'} sizes, of which the most frequent, "
                       f"{site['sizes'][0][0]} bytes, has {percent(site['sizes'][0][1] / site['calls'])}")
     if size_of(site) > LARGE:
@@ -277,12 +283,12 @@ def for_arena(site, _):
 def product_of(site):
     """(rule, reason, how to write it, whether it is replayed as an arena)."""
     kind, order = site["what"]["kind"], site["order"]
-    is_together = order["together"] >= TOGETHER and site["frees"] * 2 >= site["calls"] and is_local(site)
+    is_together = is_dropped(site)
     count = f"{percent(order['together'])} are freed in runs that leave nothing"
     is_list = kind == "node" and not site["what"]["type"].startswith("std::deque<")
     if is_together and is_list:
         return "A10", f"{count}: {site['what']['type']} ends as a whole", for_nodes_together, False
-    if is_together and kind in ("class", "other"):
+    if is_together and kind in IN_ARENAS:
         return "A10", count, for_arena, True
     if kind == "node":
         return "A11", f"nodes of {site['what']['type']}", for_nodes, False

@@ -142,7 +142,7 @@ def qualified(function):
     """A demangled function without what it returns and takes: std::list<int>::push_back."""
     text = re.sub(r"\s*\[(clone|abi:)[^]]*\]|\s*\(\.[\w.]+\)$", "", function)
     operator = re.search(r"\boperator\s*(\(\)|<<=?|>>=?|<=>|->\*?|<=?|>=?|new\[\]|new|delete\[\]|delete)", text)
-    if operator and operator.group(1)[0] in "nd":
+    if operator and operator.group(1).startswith(("new", "delete")):
         return "operator " + operator.group(1) if text.startswith("operator") or "::" not in text[:operator.start()] else (
             split(text[:operator.start()], " ")[-1] + "operator " + operator.group(1))
     if operator:
@@ -222,7 +222,7 @@ def is_others(frame):
     if name.startswith(("std::", "__gnu_cxx::", "operator new", "__cxa_", "__libc_", "_Znw", "_Zna", "tarn::")):
         return True
     bare = re.sub(r"<.*>$", "", name.rpartition("::")[2] if "<" not in name else re.split(r"::(?![^<]*>)", name)[-1])
-    return bool(ALLOCATES.search(bare)) and not bare.startswith("~")
+    return bool(ALLOCATES.search(bare))
 
 
 def is_tree_of_pairs(arguments):
@@ -265,7 +265,7 @@ def simple(name):
     return lambda arguments, _: (f"std::{name}<{arguments[0]}>", arguments[0])
 
 
-# Functions of hash tables and deques that don't allocate nodes.
+# Functions of a hash table or a deque that don't allocate nodes.
 OF_ARRAYS = re.compile(r"_M_allocate_buckets|_M_rehash|__rehash|__do_rehash|_M_allocate_map|_M_reallocate_map|__split_buffer")
 
 # (template's name without inline namespaces, kind, how to write the type)
