@@ -46,18 +46,18 @@ def differs(got, wanted):
 
 # Of the site with the most calls: (kind, type), verdict, rules, what is in the code or in the reason.
 KNOWN = {
-    "one-size": (("class", "order"), "pool", ["A13", "A20", "A22"], "MEMORY_POOL_WITH(order, tarn::geometric_growth<1000>)"),
-    "threads": (("class", "message"), "pool", ["A13", "A21", "A22"], "MEMORY_POOL_WITH(message, tarn::thread_cached<>, "),
-    "nothing": (("class", "order"), "don't pool", ["A2"], "of its time"),
-    "containers": (("node", "std::list<long>"), "pool", ["A11", "A20"], "std::list<long, tarn::stl_allocator<long, "),
-    "trees": (("class", "tree"), "pool", ["A10"], "tarn::arena<> add_arena;"),
-    "arrays": (("array", "std::vector<int>"), "don't pool", ["A3"], "reserve()"),
-    "sizes": (("other", None), "don't pool", ["A4"], "more than 16 sizes"),
-    "blocks": (("other", None), "pool", ["A14", "A20", "A23"], "<tarn::static_size<40>, tarn::lifo_reuse<>> blocks_pool;"),
-    "shared": (("shared", "std::shared_ptr<order>"), "pool", ["A12", "A20"], "allocate_shared<order>(tarn::stl_allocator<"),
+    "one-size": (("class", "order"), "pool", ["F13", "F20", "F22"], "MEMORY_POOL_WITH(order, tarn::geometric_growth<1000>)"),
+    "threads": (("class", "message"), "pool", ["F13", "F21", "F22"], "MEMORY_POOL_WITH(message, tarn::thread_cached<>, "),
+    "nothing": (("class", "order"), "don't pool", ["F2"], "of its time"),
+    "containers": (("node", "std::list<long>"), "pool", ["F11", "F20"], "std::list<long, tarn::stl_allocator<long, "),
+    "trees": (("class", "tree"), "pool", ["F10"], "tarn::arena<> add_arena;"),
+    "arrays": (("array", "std::vector<int>"), "don't pool", ["F3"], "reserve()"),
+    "sizes": (("other", None), "don't pool", ["F4"], "more than 16 sizes"),
+    "blocks": (("other", None), "pool", ["F14", "F20", "F23"], "<tarn::static_size<40>, tarn::lifo_reuse<>> blocks_pool;"),
+    "shared": (("shared", "std::shared_ptr<order>"), "pool", ["F12", "F20"], "allocate_shared<order>(tarn::stl_allocator<"),
 }
 # Without debug information there are neither lines nor types.
-STRIPPED = (("other", None), "pool", ["A14", "A20", "A22"],
+STRIPPED = (("other", None), "pool", ["F14", "F20", "F22"],
             "tarn::pool<tarn::static_size<56>, tarn::geometric_growth<1000>> pool_of_56;")
 
 
@@ -336,41 +336,41 @@ def order(**parts):
 
 NODE = what("node", "std::map<int, thing>", "std::pair<const int, thing>")
 FALLS = [10 << 20] * 2 + [1 << 18] * 8
-POOL = ["A13", "A20", "A22"]
+POOL = ["F13", "F20", "F22"]
 # (what is told apart, what decides it, the program, what must come out)
 RULED = [
-    ("few calls", {"share": 0.0099}, {}, ["A1"]), ("a share of 1 %", {"share": 0.01}, {}, POOL),
-    ("under 1,000", {"calls": 500, "frees": 499}, {}, ["A1"]), ("1,000", {"calls": 500, "frees": 500}, {}, POOL),
-    ("a program that rarely allocates", {}, {"seconds": 50.1}, ["A2"]),
+    ("few calls", {"share": 0.0099}, {}, ["F1"]), ("a share of 1 %", {"share": 0.01}, {}, POOL),
+    ("under 1,000", {"calls": 500, "frees": 499}, {}, ["F1"]), ("1,000", {"calls": 500, "frees": 500}, {}, POOL),
+    ("a program that rarely allocates", {}, {"seconds": 50.1}, ["F2"]),
     ("one that does often", {}, {"seconds": 49.9}, POOL),
-    ("a vector", {"what": what("array", "std::vector<int>", "int")}, {}, ["A3"]),
-    ("a string", {"what": what("string", "std::string", "char")}, {}, ["A3"]),
-    ("realloc", {"reallocations": 10_000}, {}, ["A3"]), ("little realloc", {"reallocations": 9_999}, {}, POOL),
-    ("sizes", {"size": None, "sizes": [[8, 50_000], [16, 50_000]]}, {}, ["A4"]),
-    ("sizes that go together", {"size": None, "sizes": [[8, 50_000], [16, 50_000]], "order": order(together=.8)}, {}, ["A10"]),
+    ("a vector", {"what": what("array", "std::vector<int>", "int")}, {}, ["F3"]),
+    ("a string", {"what": what("string", "std::string", "char")}, {}, ["F3"]),
+    ("realloc", {"reallocations": 10_000}, {}, ["F3"]), ("little realloc", {"reallocations": 9_999}, {}, POOL),
+    ("sizes", {"size": None, "sizes": [[8, 50_000], [16, 50_000]]}, {}, ["F4"]),
+    ("sizes that go together", {"size": None, "sizes": [[8, 50_000], [16, 50_000]], "order": order(together=.8)}, {}, ["F10"]),
     ("sizes that another thread frees together",
-     {"size": None, "sizes": [[8, 50_000]], "order": order(together=.8), "freed_by_other_thread": .1}, {}, ["A4"]),
-    ("nodes of several sizes", {"what": NODE, "size": None, "sizes": [[8, 50_000]], "order": order(together=.8)}, {}, ["A4"]),
-    ("large", {"size": 32769, "peak_live": 1}, {}, ["A5"]), ("nearly large", {"size": 32768, "peak_live": 1}, {}, POOL),
-    ("kept", {"calls": 99_999, "never_freed": 90_000}, {}, ["A6"]),
+     {"size": None, "sizes": [[8, 50_000]], "order": order(together=.8), "freed_by_other_thread": .1}, {}, ["F4"]),
+    ("nodes of several sizes", {"what": NODE, "size": None, "sizes": [[8, 50_000]], "order": order(together=.8)}, {}, ["F4"]),
+    ("large", {"size": 32769, "peak_live": 1}, {}, ["F5"]), ("nearly large", {"size": 32768, "peak_live": 1}, {}, POOL),
+    ("kept", {"calls": 99_999, "never_freed": 90_000}, {}, ["F6"]),
     ("kept, but many", {"calls": 100_000, "never_freed": 90_000}, {}, POOL),
-    ("of a library", {"what": what("other", None, None, None, None)}, {}, ["A7"]),
-    ("without stacks", {"what": what("other", None, None, None, None), "id_is_size": True}, {}, ["A14", "A20", "A22"]),
-    ("together", {"order": order(together=.8)}, {}, ["A10"]), ("not quite", {"order": order(together=.79)}, {}, POOL),
-    ("together, by another thread", {"order": order(together=1.0), "freed_by_other_thread": 1.0}, {}, ["A13", "A21", "A22"]),
-    ("nodes together", {"what": NODE, "order": order(together=1.0)}, {}, ["A10", "A20", "A22"]),
-    ("nodes", {"what": NODE}, {}, ["A11", "A20", "A22"]),
-    ("make_shared", {"what": what("shared", "std::shared_ptr<thing>", "thing")}, {}, ["A12", "A20", "A22"]),
-    ("other blocks", {"what": what("other", None)}, {}, ["A14", "A20", "A22"]),
-    ("threads", {"threads": 2}, {}, ["A13", "A21", "A22"]),
-    ("passed on", {"freed_by_other_thread": 0.01}, {}, ["A13", "A21", "A22"]),
-    ("a small peak", {"peak_live": 85}, {}, ["A13", "A20"]), ("a large peak", {"peak_live": 100_000}, {}, ["A13", "A20"]),
-    ("newest first", {"order": order(reverse=.5, alone=.3), "peak_live": 100}, {}, ["A13", "A20", "A22", "A23"]),
+    ("of a library", {"what": what("other", None, None, None, None)}, {}, ["F7"]),
+    ("without stacks", {"what": what("other", None, None, None, None), "id_is_size": True}, {}, ["F14", "F20", "F22"]),
+    ("together", {"order": order(together=.8)}, {}, ["F10"]), ("not quite", {"order": order(together=.79)}, {}, POOL),
+    ("together, by another thread", {"order": order(together=1.0), "freed_by_other_thread": 1.0}, {}, ["F13", "F21", "F22"]),
+    ("nodes together", {"what": NODE, "order": order(together=1.0)}, {}, ["F10", "F20", "F22"]),
+    ("nodes", {"what": NODE}, {}, ["F11", "F20", "F22"]),
+    ("make_shared", {"what": what("shared", "std::shared_ptr<thing>", "thing")}, {}, ["F12", "F20", "F22"]),
+    ("other blocks", {"what": what("other", None)}, {}, ["F14", "F20", "F22"]),
+    ("threads", {"threads": 2}, {}, ["F13", "F21", "F22"]),
+    ("passed on", {"freed_by_other_thread": 0.01}, {}, ["F13", "F21", "F22"]),
+    ("a small peak", {"peak_live": 85}, {}, ["F13", "F20"]), ("a large peak", {"peak_live": 100_000}, {}, ["F13", "F20"]),
+    ("newest first", {"order": order(reverse=.5, alone=.3), "peak_live": 100}, {}, ["F13", "F20", "F22", "F23"]),
     ("newest first, of many", {"order": order(reverse=.5, alone=.3)}, {}, POOL),
-    ("a peak that is over", {"timeline": FALLS, "peak_bytes": 10 << 20, "peak_live": 200_000}, {}, ["A13", "A20", "A24"]),
+    ("a peak that is over", {"timeline": FALLS, "peak_bytes": 10 << 20, "peak_live": 200_000}, {}, ["F13", "F20", "F24"]),
     ("a peak near the end", {"timeline": [10 << 20] * 6 + FALLS[6:], "peak_bytes": 10 << 20, "peak_live": 200_000}, {},
-     ["A13", "A20"]),
-    ("a peak that recurs", {"timeline": [*FALLS, 10 << 20], "peak_bytes": 10 << 20, "peak_live": 200_000}, {}, ["A13", "A20"]),
+     ["F13", "F20"]),
+    ("a peak that recurs", {"timeline": [*FALLS, 10 << 20], "peak_bytes": 10 << 20, "peak_live": 200_000}, {}, ["F13", "F20"]),
 ]
 
 
@@ -402,7 +402,7 @@ def check_any():
         if "None" in text or re.search(r"<0[,>]|, ,|, >", text):
             return f"{site}: {text}"
         verdicts.add(found["rules"][0])
-    return None if verdicts == {"A3", "A4", "A5", "A7", "A10", "A11", "A12", "A13", "A14"} else str(verdicts)
+    return None if verdicts == {"F3", "F4", "F5", "F7", "F10", "F11", "F12", "F13", "F14"} else str(verdicts)
 
 
 def gain(gained, spread, is_gain):
@@ -416,7 +416,7 @@ def check_measured():
     advice = rules.advise(site_of(), PROGRAM)
     for number, is_gain in ((9.0, True), (0.5, False), (-5.0, False)):
         found = rules.measured(advice, gain(number, 1.0, is_gain))
-        wanted = ("pool", "A13") if is_gain else ("don't pool", "A8")
+        wanted = ("pool", "F13") if is_gain else ("don't pool", "F8")
         if (found["verdict"], found["rules"][0]) != wanted or ("code" in found) != is_gain:
             return f"gain {number}: {found}"
         if ("within the spread" in found["reasons"][0]) != (number == 0.5):
@@ -487,7 +487,7 @@ def check_recomposed():
     site = site_of(what=NODE)
     found = rules.advise(site, PROGRAM)
     other = rules.recomposed(found, site, "tarn::pool<tarn::static_size<48>, tarn::page_local_reuse<>>")
-    if other["rules"] != ["A11", "A20", "A9"] or "tarn::page_local_reuse<>" not in other["code"][0]:
+    if other["rules"] != ["F11", "F20", "F9"] or "tarn::page_local_reuse<>" not in other["code"][0]:
         return str(other)
     plain = rules.recomposed(found, site, "tarn::pool<tarn::static_size<48>>")
     return None if "tarn::batch_reuse<>" in plain["code"][0] and "geometric" not in plain["code"][0] else str(plain)

@@ -46,16 +46,16 @@ def report(sites=60):
     gain = {name: {"malloc_ns": 20.5, "ns": 4.25, "gain_ns": 16, "spread_ns": 1.5, "is_gain": True, "rounds": 5,
                    "whole": {part: {"malloc": results[name][part], "plan": results["all"][part]}
                              for part in ("ns", "held", "faults")}} for name in ("malloc", "jemalloc")}
-    advice = [{"site": 1, "what": its[0]["what"], "share": 1 / 3, "calls": 199_999, "verdict": "pool", "rules": ["A13", "A20"],
+    advice = [{"site": 1, "what": its[0]["what"], "share": 1 / 3, "calls": 199_999, "verdict": "pool", "rules": ["F13", "F20"],
                "reasons": ["objects of order", "one thread allocates and frees"], "product": "DECLARE_MEMORY_POOL",
                "composition": "tarn::pool<tarn::static_size<48>>",
                "include": ['#include "tarn/allocator/memory_pool_macros.h"'],
                "code": ["struct order {", "  DECLARE_MEMORY_POOL(order)", "};"], "gain": gain,
                "cmake": "target_link_libraries(app PRIVATE tarn::tarn)", "bazel": "@tarn//allocator:memory_pool_macros"},
-              {"site": 2, "what": its[1]["what"], "share": 1 / 6, "calls": 99_999, "verdict": "don't pool", "rules": ["A3"],
+              {"site": 2, "what": its[1]["what"], "share": 1 / 6, "calls": 99_999, "verdict": "don't pool", "rules": ["F3"],
                "reasons": [f"{EVIL} grows"], "gain": None}]
     advice += [{"site": one["id"], "what": one["what"], "share": one["share"], "calls": one["calls"] * 2, "gain": None,
-                "verdict": "don't pool", "rules": ["A1"], "reasons": ["few calls"]} for one in its[2:]]
+                "verdict": "don't pool", "rules": ["F1"], "reasons": ["few calls"]} for one in its[2:]]
     return {"version": 1, "log": "log", "command": "./server --port 8080", "calls": 300_000, "seconds": 1.5, "threads": 2,
             "complete": "cut: the file ends within block 3", "unknown_frees": 0, "lost": 0, "peak_live": 75_000,
             "peak_bytes": 3_600_000, "timeline": {"width_ns": 500_000_000, "bytes": [100, 3_600_000, 500]},

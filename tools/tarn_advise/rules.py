@@ -20,26 +20,26 @@ CHUNKS = 4 << 10, 4 << 20  # the first and the largest of geometric_growth
 SMALL_CACHE = 32 * 1024
 
 RULES = {
-    "A1": Rule("under 1 % of all calls, or under 1,000", "don't pool", "nothing to save"),
-    "A2": Rule("at 50 ns a call, all calls take under 1 % of the time", "don't pool", "nothing to save"),
-    "A3": Rule("growing arrays: vectors, strings, `realloc`", "don't pool; `reserve()`", "each size is used once"),
-    "A4": Rule("no size has nine of ten calls", "don't pool", "a pool has one size"),
-    "A5": Rule("over 32 KiB", "don't pool", "the memory takes the time"),
-    "A6": Rule("nine of ten never freed, fewer than 100,000", "don't pool", "nothing is reused"),
-    "A7": Rule("only libraries in the stack", "don't pool", "no code to change"),
-    "A8": Rule("replayed, no gain above the spread", "don't pool", "measured"),
-    "A9": Rule("another policy is faster by more than the spread", "that policy", "measured"),
-    "A10": Rule("eight of ten freed together, by the one thread that allocated them",
+    "F1": Rule("under 1 % of all calls, or under 1,000", "don't pool", "nothing to save"),
+    "F2": Rule("at 50 ns a call, all calls take under 1 % of the time", "don't pool", "nothing to save"),
+    "F3": Rule("growing arrays: vectors, strings, `realloc`", "don't pool; `reserve()`", "each size is used once"),
+    "F4": Rule("no size has nine of ten calls", "don't pool", "a pool has one size"),
+    "F5": Rule("over 32 KiB", "don't pool", "the memory takes the time"),
+    "F6": Rule("nine of ten never freed, fewer than 100,000", "don't pool", "nothing is reused"),
+    "F7": Rule("only libraries in the stack", "don't pool", "no code to change"),
+    "F8": Rule("replayed, no gain above the spread", "don't pool", "measured"),
+    "F9": Rule("another policy is faster by more than the spread", "that policy", "measured"),
+    "F10": Rule("eight of ten freed together, by the one thread that allocated them",
                 "`arena`; `own_pool_allocator` for nodes", "one call frees all"),
-    "A11": Rule("nodes of a container", "`tarn::map` ..., `stl_allocator`", "one size"),
-    "A12": Rule("`std::make_shared`", "`std::allocate_shared`", "one size"),
-    "A13": Rule("objects of a class", "`DECLARE_MEMORY_POOL`", "their users don't change"),
-    "A14": Rule("other blocks of one size", "`pool`", "one size"),
-    "A20": Rule("one thread allocates and frees", "`no_locking`", "a lock is the largest cost"),
-    "A21": Rule("several do", "`thread_cached<>`, from 16 threads on `<64>`, `<256>`", "no lock for a block"),
-    "A22": Rule("a peak of 4 KiB to 4 MiB", "`geometric_growth<peak>`", "one chunk"),
-    "A23": Rule("freed newest first, peak of at most 32 KiB", "`lifo_reuse<>`", "the block is in the cache"),
-    "A24": Rule("a peak of 4 MiB, then an eighth for half the time", "`return_empty_chunks<>`", "others can use it"),
+    "F11": Rule("nodes of a container", "`tarn::map` ..., `stl_allocator`", "one size"),
+    "F12": Rule("`std::make_shared`", "`std::allocate_shared`", "one size"),
+    "F13": Rule("objects of a class", "`DECLARE_MEMORY_POOL`", "their users don't change"),
+    "F14": Rule("other blocks of one size", "`pool`", "one size"),
+    "F20": Rule("one thread allocates and frees", "`no_locking`", "a lock is the largest cost"),
+    "F21": Rule("several do", "`thread_cached<>`, from 16 threads on `<64>`, `<256>`", "no lock for a block"),
+    "F22": Rule("a peak of 4 KiB to 4 MiB", "`geometric_growth<peak>`", "one chunk"),
+    "F23": Rule("freed newest first, peak of at most 32 KiB", "`lifo_reuse<>`", "the block is in the cache"),
+    "F24": Rule("a peak of 4 MiB, then an eighth for half the time", "`return_empty_chunks<>`", "others can use it"),
 }
 
 
@@ -99,22 +99,22 @@ def against(site, program):
     calls = site["calls"] + site["frees"]
     is_array = what["kind"] in ("array", "string") or site["reallocations"] * 10 >= site["calls"]
     if calls < FEW_CALLS or site["share"] < FEW_SHARE:
-        return "A1", f"{quantity(calls)} calls are {percent(site['share'])} of the program's"
+        return "F1", f"{quantity(calls)} calls are {percent(site['share'])} of the program's"
     if is_idle(program):
-        return "A2", (f"the program makes {quantity(program['calls'])} calls in {program['seconds']:.3g} s: "
+        return "F2", (f"the program makes {quantity(program['calls'])} calls in {program['seconds']:.3g} s: "
                       f"at {CALL_NS} ns each, {percent(program['calls'] * CALL_NS / 1e9 / program['seconds'])} of its time")
     if site["id_is_size"] is False and what["kind"] == "other" and what["place"] is None:
-        return "A7", "no frame of the stack is the program's"
+        return "F7", "no frame of the stack is the program's"
     if is_array:
         name = what["type"] or "the array"
-        return "A3", f"{name} grows from size to size: reserve() what it will need, where that is known"
+        return "F3", f"{name} grows from size to size: reserve() what it will need, where that is known"
     if size is None and not (is_dropped(site) and what["kind"] in IN_ARENAS):
-        return "A4", (f"{len(site['sizes']) if not site['sizes_more'] else 'more than 16'} sizes, of which the most frequent, "
+        return "F4", (f"{len(site['sizes']) if not site['sizes_more'] else 'more than 16'} sizes, of which the most frequent, "
                       f"{site['sizes'][0][0]} bytes, has {percent(site['sizes'][0][1] / site['calls'])}")
     if size_of(site) > LARGE:
-        return "A5", f"{in_bytes(size_of(site))} each"
+        return "F5", f"{in_bytes(size_of(site))} each"
     if site["never_freed"] >= LONG_LIVED * site["calls"] and site["calls"] < FEW_LIVE:
-        return "A6", f"{quantity(site['never_freed'])} of {quantity(site['calls'])} blocks are never freed"
+        return "F6", f"{quantity(site['never_freed'])} of {quantity(site['calls'])} blocks are never freed"
     return None
 
 
@@ -137,7 +137,7 @@ def policies_of(site, size):
     """[(rule, policy as C++ or nothing for a default, reason)]."""
     found, order = [], site["order"]
     if is_local(site):
-        found.append(("A20", "", "in this run, one thread allocates and frees"))
+        found.append(("F20", "", "in this run, one thread allocates and frees"))
     else:
         threads = site["threads"]
         slots = "" if threads < 16 else "64" if threads < 64 else "256"
@@ -145,17 +145,17 @@ def policies_of(site, size):
         if site["freed_by_other_thread"]:
             passed = (f"{percent(site['freed_by_other_thread'])} are freed by another thread than allocated them, whose "
                       "magazine takes them without a lock")
-        found.append(("A21", f"tarn::thread_cached<{slots}>",
+        found.append(("F21", f"tarn::thread_cached<{slots}>",
                       f"{threads} thread{'s' if threads > 1 else ''} allocate{'' if threads > 1 else 's'}; {passed}"))
     peak = site["peak_live"]
     if CHUNKS[0] < peak * size <= CHUNKS[1]:
-        found.append(("A22", f"tarn::geometric_growth<{rounded_up(peak)}>", f"at most {quantity(peak)} at a time, "
+        found.append(("F22", f"tarn::geometric_growth<{rounded_up(peak)}>", f"at most {quantity(peak)} at a time, "
                       f"{in_bytes(peak * size)}"))
-    if order["reverse"] + order["alone"] >= TOGETHER and peak * size <= SMALL_CACHE and found[0][0] == "A20":
-        found.append(("A23", "tarn::lifo_reuse<>", f"{percent(order['reverse'] + order['alone'])} are freed newest first"))
+    if order["reverse"] + order["alone"] >= TOGETHER and peak * size <= SMALL_CACHE and found[0][0] == "F20":
+        found.append(("F23", "tarn::lifo_reuse<>", f"{percent(order['reverse'] + order['alone'])} are freed newest first"))
     if site["peak_bytes"] >= CHUNKS[1] and settles(site["timeline"], site["peak_bytes"]):
-        found = [one for one in found if one[0] != "A22"]
-        found.append(("A24", "tarn::return_empty_chunks<>",
+        found = [one for one in found if one[0] != "F22"]
+        found.append(("F24", "tarn::return_empty_chunks<>",
                       f"a peak of {in_bytes(site['peak_bytes'])}, and little of it later"))
     return found
 
@@ -287,16 +287,16 @@ def product_of(site):
     count = f"{percent(order['together'])} are freed in runs that leave nothing"
     is_list = kind == "node" and not site["what"]["type"].startswith("std::deque<")
     if is_together and is_list:
-        return "A10", f"{count}: {site['what']['type']} ends as a whole", for_nodes_together, False
+        return "F10", f"{count}: {site['what']['type']} ends as a whole", for_nodes_together, False
     if is_together and kind in IN_ARENAS:
-        return "A10", count, for_arena, True
+        return "F10", count, for_arena, True
     if kind == "node":
-        return "A11", f"nodes of {site['what']['type']}", for_nodes, False
+        return "F11", f"nodes of {site['what']['type']}", for_nodes, False
     if kind == "shared":
-        return "A12", f"std::make_shared<{site['what']['element']}>", for_shared, False
+        return "F12", f"std::make_shared<{site['what']['element']}>", for_shared, False
     if kind == "class":
-        return "A13", f"objects of {site['what']['type']}", for_class, False
-    return "A14", f"blocks of {site['size']} bytes", for_blocks, False
+        return "F13", f"objects of {site['what']['type']}", for_class, False
+    return "F14", f"blocks of {site['size']} bytes", for_blocks, False
 
 
 BUILD = {"cmake": "target_link_libraries(app PRIVATE tarn::tarn)", "bazel": 'deps = ["@tarn"]'}
@@ -332,7 +332,7 @@ def recomposed(advice, site, composition):
     kept = [one for one in policies_of(site, size_of(site)) if one[1] in ("", *policies)]
     tried = [policy for policy in policies if policy not in [one[1] for one in kept]]
     return {**advice, "composition": composition, "code": write(site, policies).lines,
-            "rules": [rule, *(one[0] for one in kept), "A9"],
+            "rules": [rule, *(one[0] for one in kept), "F9"],
             "reasons": [reason, *(one[2] for one in kept), f"{joined(*tried) or 'the default'} was faster than others"]}
 
 
@@ -343,7 +343,7 @@ def measured(advice, gains):
         return {**advice, "gain": gains}
     kept = {key: advice[key] for key in ("site", "what", "share", "calls")}
     within = f", within the spread of {gain['spread_ns']:.2g}" if abs(gain["gain_ns"]) <= gain["spread_ns"] else ""
-    return {**kept, "gain": gains, "verdict": "don't pool", "rules": ["A8", *advice["rules"]],
+    return {**kept, "gain": gains, "verdict": "don't pool", "rules": ["F8", *advice["rules"]],
             "reasons": [f"replayed with {advice['composition']}, the program {'saves' if gain['gain_ns'] > 0 else 'loses'} "
                         f"{abs(gain['gain_ns']):.3g} ns for each of these calls{within}"]}
 
