@@ -496,7 +496,7 @@ def check_recomposed():
 def check_table():
     """docs/how-to/advise.md has the rules as they are."""
     with open(os.path.join(ROOT, "docs/how-to/advise.md"), encoding="utf-8") as file:
-        rows = re.findall(r"^\| (A\d+) \| (.*?) \| (.*?) \| (.*?) \|$", file.read(), re.M)
+        rows = re.findall(r"^\| (F\d+) \| (.*?) \| (.*?) \| (.*?) \|$", file.read(), re.M)
     return differs(rows, [(number, *rule) for number, rule in rules.RULES.items()])
 
 
