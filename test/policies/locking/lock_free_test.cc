@@ -10,6 +10,7 @@
 #include "tarn/allocator/object_pool.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/policies/axis.h"
+#include "tarn/policies/checking/checked.h"
 
 namespace tarn::test {
 namespace {
@@ -126,6 +127,15 @@ BOOST_AUTO_TEST_CASE(no_allocation_of_what_was_reserved_takes_a_guard) {
   expect_prepared<geometric_growth<4, 64>>(200);
 }
 
+/// So a handler must not use a pool with checks.
+BOOST_AUTO_TEST_CASE(with_checks_each_call_takes_one) {
+  tarn::pool<static_size<48>, counted, static_array_store<100>, hardened> pool;
+  BOOST_TEST(pool.try_reserve(100));
+  void* block = nullptr;
+  const bool allocates = guards_of([&] { block = pool.try_allocate(); }) == taken{1, 0};
+  const bool frees = guards_of([&] { pool.deallocate(block); }) == taken{1, 0};
+  BOOST_TEST((allocates && frees));
+}
 /// The guards that a pool below its cap takes are seen.
 BOOST_AUTO_TEST_CASE(a_pool_that_may_grow_takes_both) {
   tarn::pool<static_size<48>, counted, fixed_growth<16, 64>> pool;
