@@ -715,8 +715,9 @@ def built(root):
             sys.exit(f"mistake: {name}: the recorder hasn't got {old!r}")
         jobs.append(recorder_job(number, old, new))
     for name in PROGRAMS:
-        jobs.append(builder.job(f"tarn_record_{name}", [*flags, "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
-                                                        os.path.join(SOURCES, name + ".cc"), "-ldl"]))
+        jobs.append(builder.job(f"tarn_record_{name}", [*flags, "-g", "-fsanitize=address,undefined",
+                                                        "-fno-sanitize-recover=all", os.path.join(SOURCES, name + ".cc"),
+                                                        "-ldl"]))
     programs = {"recorded": builder.job("recorded", [*flags, own]),
                 "plugin.so": builder.job("plugin.so", [compiler, "-shared", "-fPIC", "plugin.cc"]),
                 "behind.so": builder.job("behind.so", [compiler, "-shared", "-fPIC", "behind.cc"]),
@@ -726,7 +727,8 @@ def built(root):
     programs = {name: job.result() for name, job in programs.items()}
     for number in range(len(MISTAKES) + 1):
         for name in PROGRAMS:
-            os.symlink(os.path.join(root, f"tarn_record_{name}"), os.path.join(root, f"recorder{number}", f"tarn_record_{name}"))
+            name = f"tarn_record_{name}"
+            os.symlink(os.path.join(root, name), os.path.join(root, f"recorder{number}", name))
     recorders = [Recorder(root, os.path.join(root, f"recorder{number}"), programs) for number in range(len(MISTAKES) + 1)]
     return recorders[0], dict(zip(MISTAKES, recorders[1:]))
 

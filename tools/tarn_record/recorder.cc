@@ -215,10 +215,10 @@ void operator_delete(operation what, const char* name, void* block, std::size_t 
 
 #define TARN_CALLED [[gnu::visibility("default")]]
 // Who called the function that has this.
-#define TARN_CALLER \
-  caller {                                                                 \
-    number(__builtin_return_address(0)), number(__builtin_dwarf_cfa()),    \
-        number(*static_cast<void**>(__builtin_frame_address(0)))           \
+#define TARN_CALLER                                                     \
+  caller {                                                              \
+    number(__builtin_return_address(0)), number(__builtin_dwarf_cfa()), \
+        number(*static_cast<void**>(__builtin_frame_address(0)))        \
   }
 
 using namespace tarn_record;
@@ -282,8 +282,8 @@ TARN_CALLED void* pvalloc(std::size_t bytes) noexcept {
 
 // The C++ operators by the names that they have for the linker: so they may throw what the operator behind throws, and nothing
 // of C++'s library is needed.
-#define TARN_NEW(name, what, alignment, ...)                                 \
-  TARN_CALLED void* name(std::size_t bytes __VA_ARGS__) {                    \
+#define TARN_NEW(name, what, alignment, ...)                                              \
+  TARN_CALLED void* name(std::size_t bytes __VA_ARGS__) {                                 \
     return operator_new(TARN_CALLER, operation::what, #name, bytes, alignment TARN_REST); \
   }
 #define TARN_DELETE(name, what, bytes, alignment, ...) \

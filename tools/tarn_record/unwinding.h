@@ -103,11 +103,25 @@ class table_reader {
   /// False: an encoding that isn't one of numbers.
   bool skip_pointer(unsigned encoding) {
     switch (encoding & 0x0f) {
-      case 0x00: case 0x04: case 0x0c: at_ += 8; break;
-      case 0x02: case 0x0a: at_ += 2; break;
-      case 0x03: case 0x0b: at_ += 4; break;
-      case 0x01: case 0x09: number(); break;
-      default: return false;
+      case 0x00:
+      case 0x04:
+      case 0x0c:
+        at_ += 8;
+        break;
+      case 0x02:
+      case 0x0a:
+        at_ += 2;
+        break;
+      case 0x03:
+      case 0x0b:
+        at_ += 4;
+        break;
+      case 0x01:
+      case 0x09:
+        number();
+        break;
+      default:
+        return false;
     }
     return (encoding & 0x70) != 0x50;  // aligned
   }
@@ -191,8 +205,12 @@ class table_reader {
         case 0x40:
           if (!advance(low)) return true;
           break;
-        case 0x80: set(low, place::saved, factored()); break;
-        case 0xc0: restore(low); break;
+        case 0x80:
+          set(low, place::saved, factored());
+          break;
+        case 0xc0:
+          restore(low);
+          break;
         default:
           if (low >= 0x02 && low <= 0x04) {
             if (!advance(low == 2 ? fixed<std::uint8_t>() : low == 3 ? fixed<std::uint16_t>() : fixed<std::uint32_t>())) {
@@ -208,26 +226,76 @@ class table_reader {
   bool run_one(unsigned code) {
     std::uint64_t which;
     switch (code) {
-      case 0x00: return true;
-      case 0x05: which = number(); set(which, place::saved, factored()); return true;
-      case 0x06: restore(number()); return true;
-      case 0x07: set(number(), place::undefined); return true;
-      case 0x08: set(number(), place::same); return true;
-      case 0x09: which = number(); number(); set(which, place::other); return true;
-      case 0x0a: return remember();
-      case 0x0b: return recall();
-      case 0x0c: now_.base = number(); now_.distance = static_cast<std::int64_t>(number()); return true;
-      case 0x0d: now_.base = number(); return true;
-      case 0x0e: now_.distance = static_cast<std::int64_t>(number()); return true;
-      case 0x0f: skip_expression(); now_.base = return_address; return true;  // not simple until it is defined again
-      case 0x10: case 0x16: which = number(); skip_expression(); set(which, place::other); return true;
-      case 0x11: which = number(); set(which, place::saved, signed_factored()); return true;
-      case 0x12: now_.base = number(); now_.distance = signed_factored(); return true;
-      case 0x13: now_.distance = signed_factored(); return true;
-      case 0x14: which = number(); number(); set(which, place::other); return true;
-      case 0x15: which = number(); signed_number(); set(which, place::other); return true;
-      case 0x2e: number(); return true;
-      default: return false;
+      case 0x00:
+        return true;
+      case 0x05:
+        which = number();
+        set(which, place::saved, factored());
+        return true;
+      case 0x06:
+        restore(number());
+        return true;
+      case 0x07:
+        set(number(), place::undefined);
+        return true;
+      case 0x08:
+        set(number(), place::same);
+        return true;
+      case 0x09:
+        which = number();
+        number();
+        set(which, place::other);
+        return true;
+      case 0x0a:
+        return remember();
+      case 0x0b:
+        return recall();
+      case 0x0c:
+        now_.base = number();
+        now_.distance = static_cast<std::int64_t>(number());
+        return true;
+      case 0x0d:
+        now_.base = number();
+        return true;
+      case 0x0e:
+        now_.distance = static_cast<std::int64_t>(number());
+        return true;
+      case 0x0f:
+        skip_expression();
+        now_.base = return_address;
+        return true;  // not simple until it is defined again
+      case 0x10:
+      case 0x16:
+        which = number();
+        skip_expression();
+        set(which, place::other);
+        return true;
+      case 0x11:
+        which = number();
+        set(which, place::saved, signed_factored());
+        return true;
+      case 0x12:
+        now_.base = number();
+        now_.distance = signed_factored();
+        return true;
+      case 0x13:
+        now_.distance = signed_factored();
+        return true;
+      case 0x14:
+        which = number();
+        number();
+        set(which, place::other);
+        return true;
+      case 0x15:
+        which = number();
+        signed_number();
+        set(which, place::other);
+        return true;
+      case 0x2e:
+        number();
+        return true;
+      default:
+        return false;
     }
   }
   bool remember() {
