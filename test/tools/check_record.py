@@ -80,19 +80,24 @@ Call = collections.namedtuple("Call", "time thread name size alignment address o
 class Recorder:
     """A recorder, and what is needed to look at its logs."""
 
-    def __init__(self, root, built, programs):
-        self.root, self.built, self.programs = root, built, programs
+    def __init__(self, root, built, programs, seconds=SECONDS):
+        self.root, self.built, self.programs, self.seconds = root, built, programs, seconds
 
     def run(self, folder, *words, options=(), status=0, behind=""):
         """The paths of the logs, the first process's first; what the program said; what tarn-record said."""
         log = os.path.join(folder, "log")
-        done = subprocess.run([sys.executable, "-B", TOOL, "--built", self.built, "-o", log, *options, "--", *words],
-                              env={**os.environ, "LD_PRELOAD": behind}, capture_output=True, text=True, timeout=SECONDS,
-                              check=False)
+        with subprocess.Popen([sys.executable, "-B", TOOL, "--built", self.built, "-o", log, *options, "--", *words],
+                              env={**os.environ, "LD_PRELOAD": behind}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True, start_new_session=True) as done:
+            try:
+                said, told = done.communicate(timeout=self.seconds)
+            except subprocess.TimeoutExpired:
+                os.killpg(done.pid, signal.SIGKILL)  # a program of a broken recorder and its children may hang
+                raise
         if done.returncode != status:
-            raise Wrong(f"{words}: exit status {done.returncode}\n{done.stderr}")
+            raise Wrong(f"{words}: exit status {done.returncode}\n{told}")
         others = sorted(one for one in os.listdir(folder) if one.startswith("log."))
-        return [log, *(os.path.join(folder, one) for one in others)], done.stdout, done.stderr
+        return [log, *(os.path.join(folder, one) for one in others)], said, told
 
     def printed(self, what, log, status, said):
         done = subprocess.run([os.path.join(self.root, "tarn_record_print"), what, log], capture_output=True, text=True,
@@ -715,8 +720,9 @@ def built(root):
             sys.exit(f"mistake: {name}: the recorder hasn't got {old!r}")
         jobs.append(recorder_job(number, old, new))
     for name in PROGRAMS:
-        jobs.append(builder.job(f"tarn_record_{name}", [*flags, "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
-                                                        os.path.join(SOURCES, name + ".cc"), "-ldl"]))
+        jobs.append(builder.job(f"tarn_record_{name}", [*flags, "-g", "-fsanitize=address,undefined",
+                                                        "-fno-sanitize-recover=all", os.path.join(SOURCES, name + ".cc"),
+                                                        "-ldl"]))
     programs = {"recorded": builder.job("recorded", [*flags, own]),
                 "plugin.so": builder.job("plugin.so", [compiler, "-shared", "-fPIC", "plugin.cc"]),
                 "behind.so": builder.job("behind.so", [compiler, "-shared", "-fPIC", "behind.cc"]),
@@ -726,8 +732,10 @@ def built(root):
     programs = {name: job.result() for name, job in programs.items()}
     for number in range(len(MISTAKES) + 1):
         for name in PROGRAMS:
-            os.symlink(os.path.join(root, f"tarn_record_{name}"), os.path.join(root, f"recorder{number}", f"tarn_record_{name}"))
-    recorders = [Recorder(root, os.path.join(root, f"recorder{number}"), programs) for number in range(len(MISTAKES) + 1)]
+            name = f"tarn_record_{name}"
+            os.symlink(os.path.join(root, name), os.path.join(root, f"recorder{number}", name))
+    recorders = [Recorder(root, os.path.join(root, f"recorder{number}"), programs, 20 if number else SECONDS)
+                 for number in range(len(MISTAKES) + 1)]
     return recorders[0], dict(zip(MISTAKES, recorders[1:]))
 
 

@@ -255,7 +255,10 @@ int many_stacks(unsigned count) {
 /// Threads that allocate on many ways, until somebody kills them.
 int endless_stacks() {
   std::thread others[3];
-  for (std::thread& other : others) other = std::thread{[] { for (;;) std::free(std::realloc(kept(std::malloc(70)), 7000)); }};
+  for (std::thread& other : others)
+    other = std::thread{[] {
+      for (;;) std::free(std::realloc(kept(std::malloc(70)), 7000));
+    }};
   return many_stacks(~0U);
 }
 

@@ -100,7 +100,10 @@ class block_calls {
  public:
   /// `unpacked`: what `data` is in, if it was compressed.
   block_calls(const block_header& header, std::string_view data, std::string unpacked)
-      : header_(header), unpacked_(std::move(unpacked)), from_(data.data(), data.data() + data.size()), thread_(header.thread),
+      : header_(header),
+        unpacked_(std::move(unpacked)),
+        from_(data.data(), data.data() + data.size()),
+        thread_(header.thread),
         ticks_(header.first_ticks) {
     if (!unpacked_.empty()) from_ = {unpacked_.data(), unpacked_.data() + unpacked_.size()};
   }

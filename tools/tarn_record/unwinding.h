@@ -49,6 +49,25 @@ class table_reader {
  private:
   // As DWARF numbers them.
   static constexpr std::uint64_t frame_pointer = 6, stack_pointer = 7, return_address = 16;
+  enum instruction : unsigned {
+    nothing = 0x00,
+    saved_at = 0x05,
+    restored = 0x06,
+    undefined = 0x07,
+    same = 0x08,
+    remember_state = 0x0a,
+    restore_state = 0x0b,
+    base_and_distance = 0x0c,
+    distance_only = 0x0e,
+    base_expression = 0x0f,
+    expression_is = 0x10,
+    saved_at_signed = 0x11,
+    base_and_factored = 0x12,
+    factored_distance = 0x13,
+    value_is_signed = 0x15,
+    value_expression_is = 0x16,
+    arguments_size = 0x2e,
+  };
   enum class place : std::uint8_t { same, saved, undefined, other };
   struct state {
     std::uint64_t base = stack_pointer;
@@ -102,13 +121,10 @@ class table_reader {
   }
   /// False: an encoding that isn't one of numbers.
   bool skip_pointer(unsigned encoding) {
-    switch (encoding & 0x0f) {
-      case 0x00: case 0x04: case 0x0c: at_ += 8; break;
-      case 0x02: case 0x0a: at_ += 2; break;
-      case 0x03: case 0x0b: at_ += 4; break;
-      case 0x01: case 0x09: number(); break;
-      default: return false;
-    }
+    const unsigned format = encoding & 0x07;  // the bit above says that it is signed
+    if (format > 4) return false;
+    if (format == 1) number();
+    else at_ += format == 2 ? 2 : format == 3 ? 4 : 8;
     return (encoding & 0x70) != 0x50;  // aligned
   }
 
@@ -191,8 +207,12 @@ class table_reader {
         case 0x40:
           if (!advance(low)) return true;
           break;
-        case 0x80: set(low, place::saved, factored()); break;
-        case 0xc0: restore(low); break;
+        case 0x80:
+          set(low, place::saved, factored());
+          break;
+        case 0xc0:
+          restore(low);
+          break;
         default:
           if (low >= 0x02 && low <= 0x04) {
             if (!advance(low == 2 ? fixed<std::uint8_t>() : low == 3 ? fixed<std::uint16_t>() : fixed<std::uint32_t>())) {
@@ -206,29 +226,37 @@ class table_reader {
     return true;
   }
   bool run_one(unsigned code) {
-    std::uint64_t which;
-    switch (code) {
-      case 0x00: return true;
-      case 0x05: which = number(); set(which, place::saved, factored()); return true;
-      case 0x06: restore(number()); return true;
-      case 0x07: set(number(), place::undefined); return true;
-      case 0x08: set(number(), place::same); return true;
-      case 0x09: which = number(); number(); set(which, place::other); return true;
-      case 0x0a: return remember();
-      case 0x0b: return recall();
-      case 0x0c: now_.base = number(); now_.distance = static_cast<std::int64_t>(number()); return true;
-      case 0x0d: now_.base = number(); return true;
-      case 0x0e: now_.distance = static_cast<std::int64_t>(number()); return true;
-      case 0x0f: skip_expression(); now_.base = return_address; return true;  // not simple until it is defined again
-      case 0x10: case 0x16: which = number(); skip_expression(); set(which, place::other); return true;
-      case 0x11: which = number(); set(which, place::saved, signed_factored()); return true;
-      case 0x12: now_.base = number(); now_.distance = signed_factored(); return true;
-      case 0x13: now_.distance = signed_factored(); return true;
-      case 0x14: which = number(); number(); set(which, place::other); return true;
-      case 0x15: which = number(); signed_number(); set(which, place::other); return true;
-      case 0x2e: number(); return true;
-      default: return false;
+    if (code == nothing) return true;
+    if (code == remember_state) return remember();
+    if (code == restore_state) return recall();
+    if (code == arguments_size) return number(), true;
+    if ((code >= base_and_distance && code <= base_expression) || code == base_and_factored || code == factored_distance) {
+      return define_base(code);
     }
+    return code >= saved_at && code <= value_expression_is && define_register(code);
+  }
+  bool define_base(unsigned code) {
+    if (code == base_expression) {
+      skip_expression();
+      now_.base = return_address;  // not simple until it is defined again
+      return true;
+    }
+    if (code != distance_only && code != factored_distance) now_.base = number();
+    if (code == base_and_distance || code == distance_only) now_.distance = static_cast<std::int64_t>(number());
+    if (code == base_and_factored || code == factored_distance) now_.distance = signed_factored();
+    return true;
+  }
+  bool define_register(unsigned code) {
+    const std::uint64_t which = number();
+    if (code == saved_at) return set(which, place::saved, factored()), true;
+    if (code == saved_at_signed) return set(which, place::saved, signed_factored()), true;
+    if (code == restored) return restore(which), true;
+    if (code == undefined) return set(which, place::undefined), true;
+    if (code == same) return set(which, place::same), true;
+    if (code == expression_is || code == value_expression_is) skip_expression();
+    else if (code == value_is_signed) signed_number();
+    else number();  // another register, or a distance
+    return set(which, place::other), true;
   }
   bool remember() {
     if (depth_ == sizeof(before_) / sizeof(*before_)) return false;
