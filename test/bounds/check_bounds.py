@@ -18,6 +18,7 @@ import builds
 import compilers
 import controls
 import emulator
+import random_functions
 import table
 from tarn_bound import report
 
@@ -90,12 +91,12 @@ def main():
         with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
             all_of_them = builds.builds()
             work = [pool.submit(looked_at, build, folder) for build in all_of_them]
-            others = pool.submit(controls.cases, folder)
+            others = [pool.submit(one.cases, folder) for one in (controls, random_functions)]
             for build, one in zip(all_of_them, work):
                 its, wrong = one.result()
                 rows.update({(build.name, *key): value for key, value in its.items()})
                 cases += wrong
-            cases += others.result()
+            cases += [case for one in others for case in one.result()]
     if words:
         table.write_limits(LIMITS, rows)
         table.write_page(rows, all_of_them)

@@ -54,6 +54,7 @@ LISTS = [
     ("test/migration/run", "test/migration/check_pages.py", FIRST, "BROKEN ="),
     ("test/migration/run", "test/migration/check_tool.py", FIRST, "def self_tests"),
     ("test/bounds/run", "test/bounds/controls.py", r'^    "(\w+)": "', "REFUSED ="),
+    ("test/bounds/run", "test/bounds/random_functions.py", r'"random functions: (a wrong tarn-bound)', ""),
     ("test/consumer/run", "test/consumer/bazel_rules.py", r'^    \(.*"([^"]+)"\),$', "MISTAKES ="),
     ("test/consumer/run", "packaging/vcpkg/check_port.py", r'^    \(.*"([^"]+)"\),$', "MISTAKES ="),
     ("test/consumer/run", "test/consumer/packages.py", r'^ +\(f?"[\w/.{}]+", .*"([^"]+)"\)', "def detectors"),

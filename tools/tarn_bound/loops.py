@@ -35,9 +35,9 @@ class Loops:
         return None
 
     def _of_marks(self, part, header, inner, marks):
-        """Each round must pass a mark: without the marked places, no cycle is left. A compiler may make one loop of two, and
-        may write a mark several times. One mark, whose copies share its passes, bounds the loop alone. If each round passes all
-        of several, the least does; else they may be of different loops of the program, and their bounds multiply."""
+        """Each round must pass a mark: without the marked places, no cycle is left. A compiler may make one loop of two, unroll
+        one within another, and write a mark several times. One mark, whose copies share its passes, bounds the loop alone. If
+        each round passes all of several, one of them is this loop's: the most is a bound. Else their bounds multiply."""
         if not marks or self._cycles(set(part) - set(marks) - inner):
             return None
         of_line = {}
@@ -46,9 +46,9 @@ class Loops:
                 of_line.setdefault((bound, line), set()).add(at)
         in_each = {one for one, places in of_line.items() if not self._cycles(set(part) - places - inner)}
         if len(in_each) == len(of_line):
-            least = min(bound for bound, _ in in_each)
-            first = any(of_line[one] == {header} for one in in_each if one[0] == least)
-            return least if first else least + 1
+            most = max(bound for bound, _ in in_each)
+            first = all(of_line[one] == {header} for one in in_each)
+            return most if first else most + 1
         rounds = 1
         for bound, _ in of_line:
             rounds *= bound + 1

@@ -55,7 +55,8 @@ class Decoder:
     @staticmethod
     def _go(raw, m, one, into_pc, taken):
         bare = re.sub(CONDITION + "$", "", m) if raw.cc not in (A.ARM_CC_AL, A.ARM_CC_INVALID) else m
-        if into_pc and bare[:3] in ("pop", "ldm") or bare == "bx" and "lr" in raw.op_str:
+        pops = bare[:3] in ("pop", "ldm") or "[sp], #4" in raw.op_str
+        if into_pc and pops or bare == "bx" and "lr" in raw.op_str:
             one.returns = True
         elif bare == "mov" and raw.op_str == "pc, lr":
             one.returns = True
