@@ -37,7 +37,8 @@ class chunk_region {
 
   TARN_STEP std::byte* at() const noexcept { return at_; }
   TARN_STEP void move_to(std::byte* to) noexcept {
-    if (to < at_) note_peak();
+    if constexpr (Traits::notes_peak)
+      if (to < at_) peak_.bytes = larger(peak_.bytes, passed());
     at_ = to;
   }
   TARN_STEP std::size_t left() const noexcept { return static_cast<std::size_t>(end_ - at_); }
@@ -185,10 +186,7 @@ class chunk_region {
 
   // ---- questions -----------------------------------------------------------------------------------------------------------
 
-  std::size_t in_use() const noexcept {
-    const chunk* const c = current();
-    return c == nullptr ? 0 : c->before + static_cast<std::size_t>(at_ - c->first());
-  }
+  std::size_t in_use() const noexcept { return at_ == nullptr ? 0 : passed(); }
   std::size_t capacity() const noexcept { return capacity_; }
   std::size_t peak() const noexcept
     requires(Traits::notes_peak)
@@ -224,6 +222,11 @@ class chunk_region {
   }
   TARN_STEP void note_peak() noexcept {
     if constexpr (Traits::notes_peak) peak_.bytes = larger(peak_.bytes, in_use());
+  }
+  /// The bytes in front of at_, which isn't null.
+  TARN_STEP std::size_t passed() const noexcept {
+    const chunk* const c = current_ != nullptr ? current_ : first_;
+    return c->before + static_cast<std::size_t>(at_ - c->first());
   }
   TARN_STEP const chunk* current() const noexcept { return current_ == nullptr && at_ != nullptr ? first_ : current_; }
   /// The chunk that rewind() entered becomes the current one if it has blocks. Marks name it from then on.
