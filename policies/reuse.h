@@ -79,10 +79,7 @@ struct lifo_reuse {
 
     std::size_t pop_batch(chunks_type& chunks, void** out, std::size_t n) noexcept {
       std::size_t got = 0;
-      while (got != n && head_ != nullptr) {
-        TARN_ROUND(listed_blocks, 1);
-        out[got++] = pop(chunks);
-      }
+      while (got != n && head_ != nullptr) out[got++] = pop(chunks);
       return got + chunks.carve(out + got, n - got);
     }
     detail::status push_batch(chunks_type& chunks, void* const* in, std::size_t n) noexcept {

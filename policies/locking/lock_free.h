@@ -492,21 +492,13 @@ class stack_calls {
   TARN_NOINLINE void* pop_slow(Pool& pool) noexcept TARN_NONBLOCKING_IF_(Traits::one_chunk) {
     if (void* const block = pop(pool)) return block;
     if (has_nothing_more()) return pop(pool);  // what was carved last is on the stack
+    TARN_NOT_IF(store_idle);
     void* run[most];
-    TARN_CHOICE(carved);
-    TARN_ROUNDS(listed_blocks, most);
-    TARN_ROUNDS(new_blocks, most);
-    TARN_ROUNDS(new_records, most);
-    TARN_ROUNDS(runs_of_blocks, 2);
-    TARN_ROUNDS(links, most);
     [[maybe_unused]] const auto lock = core_guard();  // to the end: if the list is empty, the rest is on the stack
     const std::size_t got = carve(pool, run);
     if (got != 0) push_batch(pool, run + 1, got - 1);
     note_if_last(pool);
-    if (got == 0) return pop(pool);
-    TARN_CHOSEN(carved);
-    if (run[0] == nullptr) TARN_CHOSEN(carved);  // never
-    return run[0];
+    return got != 0 ? run[0] : pop(pool);
   }
   TARN_NONBLOCKING_END_
   /// All unused blocks go onto the stack, so that the next allocations take no guard. Others wait for 32 of them at most.
@@ -542,7 +534,6 @@ class stack_calls {
     const number first = number_of(pool.chunks.geometry(), in[0]);
     number last = first;
     for (std::size_t i = 1; i != n; ++i) {
-      TARN_ROUND(links, 1);
       const number next = number_of(pool.chunks.geometry(), in[i]);
       link_of(last).store(next, memory_order_relaxed);
       last = next;
@@ -598,10 +589,8 @@ class stack_calls {
   template <class Pool>
   std::size_t carve(Pool& pool, void** out) noexcept {
     const std::size_t got = pool.list.pop_batch(pool.chunks, out, most);
-    for (std::size_t i = 0; i != got; ++i) {
-      TARN_AT_MOST(most);
+    for (std::size_t i = 0; i != got; ++i)
       ::new (static_cast<void*>(detail::pointer_to(link_of(number_of(pool.chunks.geometry(), out[i]))))) link(stack::none);
-    }
     return got;
   }
   /// Called when what was carved is on the stack.
