@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """tools/tarn-advise: programs of which the answer is known get it, with debug information and without; logs that are made here
 give exactly these figures; each rule decides as it says; all code to paste compiles; a log that is cut or damaged is read as
 far as it goes, and that is said."""
