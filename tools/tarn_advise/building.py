@@ -1,47 +1,20 @@
-"""Compiles what tarn-advise needs, with the user's compiler, once for each state of the sources."""
+"""What tarn-advise compiles: its own programs, and others that include tarn."""
 
 import hashlib
 import os
-import shutil
-import subprocess
-import threading
+
+from tarn_record import building
+from tarn_record.building import Failed, Rejected, compiled  # noqa: F401
 
 HERE = os.path.dirname(os.path.abspath(os.path.realpath(__file__)))
 TREE = os.path.dirname(os.path.dirname(HERE))  # allocator/ and policies/ are in it, also where tarn is installed
-FLAGS = ["-std=c++20", "-O2", "-pthread"]
-SECONDS = 600
-
-
-class Failed(Exception):
-    """Said in a line or, of a compiler, in several."""
-
-
-class Rejected(Failed):
-    """The compiler's own words are in `said`."""
-
-    def __init__(self, what, said):
-        super().__init__(what)
-        self.said = said
-
-
-def compiler():
-    found = next(filter(shutil.which, (os.environ["CXX"],) if os.environ.get("CXX") else ("c++", "g++", "clang++")), None)
-    if not found:
-        raise Failed("there is no C++ compiler here to build with; CXX may name one")
-    return found
-
-
-def cache():
-    folder = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "tarn")
-    os.makedirs(folder, exist_ok=True)
-    return folder
 
 
 def include_root():
     """A folder in which tarn/ is."""
     if os.path.basename(TREE) == "tarn":
         return os.path.dirname(TREE)
-    root = os.path.join(cache(), "include." + hashlib.sha256(TREE.encode()).hexdigest()[:16])
+    root = os.path.join(building.cache(), "include." + hashlib.sha256(TREE.encode()).hexdigest()[:16])
     os.makedirs(root, exist_ok=True)
     try:
         os.symlink(TREE, os.path.join(root, "tarn"))
@@ -50,33 +23,6 @@ def include_root():
     return root
 
 
-def compiled(words, output):
-    """Runs the compiler. Throws Rejected."""
-    command = [compiler(), *FLAGS, *words, "-o", output]
-    try:
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                              timeout=SECONDS, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise Failed(f"{command[0]}: {error}") from None
-    if done.returncode:
-        raise Rejected(f"{command[0]} can't build {next(word for word in words if word.endswith('.cc'))}", done.stdout)
-
-
 def cached(name, words):
-    """The path of what is built from files of this folder; `words`: the compiler's, and at last a file."""
-    state = hashlib.sha256(" ".join([compiler(), *FLAGS, *words]).encode())
-    for folder in (HERE, os.path.join(HERE, "..", "tarn_record")):
-        for path in sorted(os.listdir(folder)):
-            if path.endswith((".h", ".cc")):
-                with open(os.path.join(folder, path), "rb") as file:
-                    state.update(file.read())
-    path = os.path.join(cache(), state.hexdigest()[:16], name)
-    if not os.path.exists(path):
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        own = f"{path}.{os.getpid()}.{threading.get_ident()}"  # others may build it, too
-        try:
-            compiled([*words[:-1], os.path.join(HERE, words[-1])], own)
-        except Rejected as error:
-            raise Failed(f"{error}: {error.said[-2000:]}") from None
-        os.rename(own, path)
-    return path
+    """The path of what is built from files of this folder."""
+    return building.cached(name, words, HERE)

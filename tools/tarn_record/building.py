@@ -1,0 +1,68 @@
+"""Compiles what tarn's tools need, with the user's compiler, once for each state of the sources."""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import threading
+
+HERE = os.path.dirname(os.path.abspath(os.path.realpath(__file__)))
+FLAGS = ["-std=c++20", "-O2", "-pthread"]
+SECONDS = 600
+
+
+class Failed(Exception):
+    """Said in a line or, of a compiler, in several."""
+
+
+class Rejected(Failed):
+    """The compiler's own words are in `said`."""
+
+    def __init__(self, what, said):
+        super().__init__(what)
+        self.said = said
+
+
+def compiler():
+    found = next(filter(shutil.which, (os.environ["CXX"],) if os.environ.get("CXX") else ("c++", "g++", "clang++")), None)
+    if not found:
+        raise Failed("there is no C++ compiler here to build with; CXX may name one")
+    return found
+
+
+def cache():
+    folder = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "tarn")
+    os.makedirs(folder, exist_ok=True)
+    return folder
+
+
+def compiled(words, output):
+    """Runs the compiler. Throws Rejected."""
+    command = [compiler(), *FLAGS, *words, "-o", output]
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                              timeout=SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise Failed(f"{command[0]}: {error}") from None
+    if done.returncode:
+        raise Rejected(f"{command[0]} can't build {next(word for word in words if word.endswith('.cc'))}", done.stdout)
+
+
+def cached(name, words, folder=HERE):
+    """The path of what is built from a source of `folder`. `words`: the compiler's; the source is the one that ends with .cc."""
+    state = hashlib.sha256(" ".join([compiler(), *FLAGS, *words]).encode())
+    for one in dict.fromkeys((folder, HERE)):
+        for path in sorted(os.listdir(one)):
+            if path.endswith((".h", ".cc")):
+                with open(os.path.join(one, path), "rb") as file:
+                    state.update(file.read())
+    path = os.path.join(cache(), state.hexdigest()[:16], name)
+    if not os.path.exists(path):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        own = f"{path}.{os.getpid()}.{threading.get_ident()}"  # others may build it, too
+        try:
+            compiled([os.path.join(folder, word) if word.endswith(".cc") else word for word in words], own)
+        except Rejected as error:
+            raise Failed(f"{error}: {error.said[-2000:]}") from None
+        os.rename(own, path)
+    return path
