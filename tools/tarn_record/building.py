@@ -49,7 +49,7 @@ def compiled(words, output):
 
 
 def cached(name, words, folder=HERE):
-    """The path of what is built from a source of `folder`. `words`: the compiler's; the source is the one that ends with .cc."""
+    """The path of what is built from a source of `folder`. `words`: the compiler's; the source is what ends with .cc."""
     state = hashlib.sha256(" ".join([compiler(), *FLAGS, *words]).encode())
     for one in dict.fromkeys((folder, HERE)):
         for path in sorted(os.listdir(one)):

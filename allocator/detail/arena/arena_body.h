@@ -401,7 +401,6 @@ class arena_body {
       const at_store here(*this);
       const auto next = [&] {
         [[maybe_unused]] const auto guard = locking_.hit_guard();
-        region_.leave_if_empty();
         auto* const spare = region_.take_spare(keep);
         if constexpr (Traits::is_listed)
           if (spare != nullptr) name_.off_chunk(spare->region.bytes, region_.capacity());

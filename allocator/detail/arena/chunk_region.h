@@ -88,16 +88,11 @@ class chunk_region {
     at_ = to.at;
     end_ = to.in != nullptr ? to.in->end : nullptr;
   }
-  /// Unless there have been blocks or marks since the arena went back to the start, all chunks are spare.
-  void leave_if_empty() noexcept {
-    keep_entered();
-    if (current_ == nullptr) at_ = end_ = nullptr;
-  }
   /// Calls visit(memory) for what is behind a place, up to where the arena is.
   template <class Visit>
   void each_behind(place from, Visit visit) const noexcept {
-    const chunk* const last = current();
-    if (last == nullptr) return;
+    if (at_ == nullptr) return;
+    const chunk* const last = entered();
     for (const chunk* c = from.in != nullptr ? from.in : first_;; c = c->next) {
       std::byte* const start = c == from.in ? from.at : c->first();
       std::byte* const end = c == last ? at_ : c->end;
@@ -162,6 +157,7 @@ class chunk_region {
   }
   /// Takes the first spare chunk out that is larger than what is left of `keep` bytes behind those in front of it. Null: none.
   chunk* take_spare(std::size_t& keep) noexcept {
+    leave_if_empty();
     std::size_t left = keep;
     for (chunk** link = &behind_current(); *link != nullptr; link = &(*link)->next) {
       chunk& c = **link;
@@ -223,15 +219,20 @@ class chunk_region {
   TARN_STEP void note_peak() noexcept {
     if constexpr (Traits::notes_peak) peak_.bytes = larger(peak_.bytes, in_use());
   }
-  /// The bytes in front of at_, which isn't null.
+  /// The chunk that at_, which isn't null, lies in; the bytes in front of at_.
+  TARN_STEP const chunk* entered() const noexcept { return current_ != nullptr ? current_ : first_; }
   TARN_STEP std::size_t passed() const noexcept {
-    const chunk* const c = current_ != nullptr ? current_ : first_;
+    const chunk* const c = entered();
     return c->before + static_cast<std::size_t>(at_ - c->first());
   }
-  TARN_STEP const chunk* current() const noexcept { return current_ == nullptr && at_ != nullptr ? first_ : current_; }
   /// The chunk that rewind() entered becomes the current one if it has blocks. Marks name it from then on.
   TARN_STEP void keep_entered() noexcept {
     if (current_ == nullptr && at_ != nullptr && at_ != first_->first()) current_ = first_;
+  }
+  /// Unless there have been blocks or marks since the arena went back to the start, all chunks are spare.
+  void leave_if_empty() noexcept {
+    keep_entered();
+    if (current_ == nullptr) at_ = end_ = nullptr;
   }
   chunk*& behind_current() noexcept { return current_ != nullptr ? current_->next : first_; }
 
