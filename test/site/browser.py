@@ -173,7 +173,7 @@ def advice(page, its=None):
             summary.click()
         text = page.locator("main").inner_text()
         wanted = ["./server --port 8080", "the file ends within block 3", "20.5 ns → 4.25 ns", "DECLARE_MEMORY_POOL(order)",
-                  "A13", "tarn::tarn", "jemalloc", "9.8 ns", "libmimalloc.so.2 isn't installed", "thread 2", "20,000",
+                  "F13", "tarn::tarn", "jemalloc", "9.8 ns", "libmimalloc.so.2 isn't installed", "thread 2", "20,000",
                   check_page.EVIL]
         wrong += [f"{one} isn't there" for one in wanted if one not in text]
         drawn = page.locator("svg").count(), page.locator("svg rect").count(), page.locator("img").count()
