@@ -219,7 +219,7 @@ class chunk_region {
   TARN_STEP void note_peak() noexcept {
     if constexpr (Traits::notes_peak) peak_.bytes = larger(peak_.bytes, in_use());
   }
-  /// The chunk that at_, which isn't null, lies in; the bytes in front of at_.
+  /// The chunk of at_, which isn't null; the bytes in front of at_.
   TARN_STEP const chunk* entered() const noexcept { return current_ != nullptr ? current_ : first_; }
   TARN_STEP std::size_t passed() const noexcept {
     const chunk* const c = entered();
