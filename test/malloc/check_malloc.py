@@ -72,14 +72,14 @@ class Probe:
     def __init__(self, path, malloc):
         self.path, self.malloc = path, malloc
 
-    def __call__(self, *words, options="", limit=0, before="", **more):
+    def __call__(self, *words, options="", limit=0, of=resource.RLIMIT_AS, before="", **more):
         preloaded = " ".join(filter(None, (before, self.malloc)))
         environment = programs.environment("", {"LD_PRELOAD": preloaded, "TARN_MALLOC": options, **more})
 
         def confine():
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             if limit:
-                resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+                resource.setrlimit(of, (limit, limit))
 
         done = subprocess.run([self.path, *words], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               errors="replace", timeout=SECONDS, check=False, preexec_fn=confine)
@@ -100,6 +100,10 @@ def under_limits(probe):
             yield (f"ulimit -v, {mib} MiB {options}",
                    lambda mib=mib, options=options, said=said:
                    wrong(probe("hungry", str(MOST), options=options, limit=mib << 20), 0, said))
+            if mib < 1024:
+                yield (f"ulimit -d, {mib} MiB {options}",
+                       lambda mib=mib, options=options, said=said:
+                       wrong(probe("hungry", str(MOST), options=options, limit=mib << 20, of=resource.RLIMIT_DATA), 0, said))
 
 
 def under_refusals(probe, refuse):
