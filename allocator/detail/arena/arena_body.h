@@ -1,7 +1,7 @@
 // The members of an arena.
 //
-//   allocate, try_allocate   hit: a block of the current chunk; else slow(): a spare chunk, one from the store, one from the
-//                            second store, and what the exhaustion policy says
+//   allocate, try_allocate   hit: a block of the current chunk; else slow(): the next chunk; else grow(): another spare one,
+//                            one from the store, one from the second store, and what the exhaustion policy says
 //   rewind, reset            end_objects(), then the region goes back to where the mark was set
 //   mark, rewind, checked    each mark leaves a record in the arena, which tells whether it is still there
 #ifndef TARN_ALLOCATOR_DETAIL_ARENA_ARENA_BODY_H_
@@ -308,18 +308,24 @@ class arena_body {
       void* const block = region_.hit_slow(bytes, alignment);
       return block != nullptr ? noted(block, bytes) : nullptr;
     } else {
-      open();
-      typename upstream<Traits>::attempt one;
-      const std::size_t need = region::bytes_needed(bytes, alignment);
-      void* block;
-      do {
-        block = grow(bytes, alignment, need);
-        region_.upstream().tell();
-      } while (block == nullptr && need != size_max && region_.upstream().retry(bytes, one));
-      if constexpr (Traits::is_listed)
-        if (block == nullptr) name_.on_refusal();
-      return block;
+      if constexpr (Traits::one_thread && !Traits::one_chunk)  // else another thread may just have entered a chunk
+        if (void* const block = region_.hit_next(bytes, alignment)) [[likely]]
+          return noted(block, bytes);
+      return slower(bytes, alignment);
     }
+  }
+  TARN_NOINLINE void* slower(std::size_t bytes, std::size_t alignment) noexcept {
+    open();
+    typename upstream<Traits>::attempt one;
+    const std::size_t need = region::bytes_needed(bytes, alignment);
+    void* block;
+    do {
+      block = grow(bytes, alignment, need);
+      region_.upstream().tell();
+    } while (block == nullptr && need != size_max && region_.upstream().retry(bytes, one));
+    if constexpr (Traits::is_listed)
+      if (block == nullptr) name_.on_refusal();
+    return block;
   }
   /// A block of what the arena has; else of a chunk from the store, or from the second one. A store may use the arena that it
   /// serves, which then gets no chunk.
