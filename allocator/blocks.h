@@ -14,6 +14,7 @@
 #ifndef TARN_ALLOCATOR_BLOCKS_H_
 #define TARN_ALLOCATOR_BLOCKS_H_
 
+#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -567,7 +568,7 @@ class traced : public detail::one_block<detail::block_for<Inner>>, detail::sink_
 };
 
 /// Guard bytes around each block, like those of `checked` in a pool, verified when the block is freed. Reports a write past its
-/// end or in front of it, a free with a wrong size, and a second free until the memory is used again. If the handler returns,
+/// end or in front of it, a free with a wrong size or alignment, and a second free until the memory is used again. If the handler returns,
 /// the block stays in use.
 /// \tparam Options  reported_to<handler>; otherwise the misuse handler of the process is called
 template <class Inner, class... Options>
@@ -598,8 +599,8 @@ class checked_bounds : public detail::one_block<detail::block_for<Inner>, false>
   void deallocate(void* block, std::size_t bytes, std::size_t alignment = detail::default_alignment_of_blocks) noexcept {
     if (block == nullptr) return;
     const detail::guard_words words(block, bytes);
-    if (!words.stand(kept_for(bytes))) [[unlikely]]
-      return refuse(block, bytes);
+    if (!words.stand(kept_for(bytes, alignment))) [[unlikely]]
+      return refuse(block, bytes, alignment);
     words.write(of_freed);
     auto* const at = static_cast<std::byte*>(block);
     std::byte* const start = at - in_front(alignment);
@@ -609,8 +610,13 @@ class checked_bounds : public detail::one_block<detail::block_for<Inner>, false>
   }
 
  private:
-  static constexpr std::uintptr_t of_freed = static_cast<std::uintptr_t>(-1);  // kept around a block that is free
-  static constexpr std::uintptr_t kept_for(std::size_t bytes) noexcept { return bytes + 1; }
+  // What is kept around a block: its size, and the logarithm of its alignment.
+  static constexpr std::uint64_t of_freed = static_cast<std::uint64_t>(-1);  // a block that is free
+  static constexpr std::uint64_t kept_for(std::size_t bytes, std::size_t alignment) noexcept {
+    return (std::uint64_t{bytes} + 1) << 6 | static_cast<unsigned>(std::countr_zero(alignment));
+  }
+  static constexpr std::uint64_t bytes_of(std::uint64_t kept) noexcept { return (kept >> 6) - 1; }
+  static constexpr std::size_t alignment_of(std::uint64_t kept) noexcept { return std::size_t{1} << (kept & 63); }
 
   static constexpr std::size_t in_front(std::size_t alignment) noexcept {
     return detail::round_up(detail::guard_words::bytes, alignment);
@@ -621,36 +627,37 @@ class checked_bounds : public detail::one_block<detail::block_for<Inner>, false>
   static void* guarded(void* start, std::size_t bytes, std::size_t alignment) noexcept {
     if (start == nullptr) return nullptr;
     void* const block = static_cast<std::byte*>(start) + in_front(alignment);
-    write(detail::guard_words(block, bytes), block, bytes);
+    write(detail::guard_words(block, bytes), block, bytes, alignment);
     return block;
   }
   /// The tools may look at the guard bytes: they aren't notified when a block is freed with what contains it, such as an array.
-  static void write(const detail::guard_words& words, void* block, std::size_t bytes) noexcept {
-    words.write(kept_for(bytes));
+  static void write(const detail::guard_words& words, void* block, std::size_t bytes, std::size_t alignment) noexcept {
+    words.write(kept_for(bytes, alignment));
     detail::memory_tools::unpoison(static_cast<std::byte*>(block) - detail::guard_words::bytes, detail::guard_words::bytes);
     detail::memory_tools::unpoison(static_cast<std::byte*>(block) + bytes, detail::guard_words::bytes);
   }
 
-  TARN_COLD void refuse(void* block, std::size_t bytes) noexcept {
+  TARN_COLD void refuse(void* block, std::size_t bytes, std::size_t alignment) noexcept {
     using detail::guard_words;
     const auto* const at = static_cast<std::byte*>(block);
-    const std::uintptr_t kept = kept_at(at - guard_words::bytes, block);
+    const std::uint64_t kept = kept_at(at - guard_words::bytes, block);
     misuse what{.pool = this, .block_size = bytes, .address = block, .block = block, .size = bytes};
     const guard_words words(block, bytes);
-    if (kept == of_freed || (kept - 1 >= bytes && is_freed_behind(at, bytes))) {  // else the end may be elsewhere
+    if (kept == of_freed || (bytes_of(kept) >= bytes && is_freed_behind(at, bytes))) {  // else the end may be elsewhere
       what.kind = misuse_kind::double_free;
-    } else if (kept != 0 && kept != kept_for(bytes)) {
+    } else if (kept != 0 && kept != kept_for(bytes, alignment)) {
       what.kind = misuse_kind::wrong_size;
-      what.block_size = kept - 1;
-    } else if (const detail::damage front = words.in_front(kept_for(bytes))) {
+      what.block_size = static_cast<std::size_t>(bytes_of(kept));
+      if (alignment_of(kept) != alignment) what.alignment = alignment;
+    } else if (const detail::damage front = words.in_front(kept_for(bytes, alignment))) {
       describe(what, misuse_kind::write_in_front, front, -static_cast<std::ptrdiff_t>(guard_words::bytes));
     } else {
       describe(what, misuse_kind::write_past_end, words.behind(), static_cast<std::ptrdiff_t>(bytes));
     }
-    if (what.damaged != 0) write(words, block, bytes);  // so that it is reported once
+    if (what.damaged != 0) write(words, block, bytes, alignment);  // so that it is reported once
     detail::reporter_among<Options...>::report(what);
   }
-  static std::uintptr_t kept_at(const std::byte* at, const void* block) noexcept {
+  static std::uint64_t kept_at(const std::byte* at, const void* block) noexcept {
     std::uint64_t copy[2];
     [[maybe_unused]] const detail::memory_tools::window look(at, sizeof copy);
     std::memcpy(copy, at, sizeof copy);

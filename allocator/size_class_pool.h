@@ -24,7 +24,7 @@ namespace tarn {
 /// A pool for each size class; a larger request goes to the store:
 ///
 ///   allocate(bytes, alignment), try_allocate, deallocate(block, bytes, alignment)    blocks
-///   class_size(bytes, alignment)                                                     questions
+///   class_size(bytes, alignment), owns(address)                                      questions
 ///   reserve(blocks, bytes, alignment), try_reserve, trim(), release(), reset()       chunks
 ///
 /// Its destructor returns everything, including blocks still in use.

@@ -61,20 +61,20 @@ class guard_words {
   TARN_STEP guard_words(const void* block, std::size_t size) noexcept
       : block_(static_cast<const std::byte*>(block)), size_(size), word_(word_for(block)) {}
 
-  TARN_STEP void write(std::uintptr_t kept) const noexcept {
+  TARN_STEP void write(std::uint64_t kept) const noexcept {
     put(block_ - bytes, word_ ^ kept, ~word_);
     put(block_ + size_, ~word_, word_);
   }
-  TARN_STEP bool stand(std::uintptr_t kept) const noexcept {
+  TARN_STEP bool stand(std::uint64_t kept) const noexcept {
     return are(block_ - bytes, word_ ^ kept, ~word_) && are(block_ + size_, ~word_, word_);
   }
-  damage in_front(std::uintptr_t kept) const noexcept { return find(block_ - bytes, word_ ^ kept, ~word_); }
+  damage in_front(std::uint64_t kept) const noexcept { return find(block_ - bytes, word_ ^ kept, ~word_); }
   damage behind() const noexcept { return find(block_ + size_, ~word_, word_); }
 
   /// What is kept in front of a block, given a copy of the bytes there; 0 if they aren't guard bytes.
-  static std::uintptr_t kept_in(const void* block, const std::uint64_t (&copy)[2]) noexcept {
+  static std::uint64_t kept_in(const void* block, const std::uint64_t (&copy)[2]) noexcept {
     const std::uint64_t word = word_for(block);
-    return copy[1] == ~word ? static_cast<std::uintptr_t>(copy[0] ^ word) : 0;
+    return copy[1] == ~word ? copy[0] ^ word : 0;
   }
 
  private:

@@ -27,7 +27,7 @@ enum class misuse_kind : unsigned char {
   double_free,         // the block is free already
   foreign_pointer,     // not a block of this pool
   other_pool,          // a block of another pool
-  interior_pointer,    // not the start of a block
+  interior_pointer,    // not the start of a block; in an arena: an object that the arena destroys itself
   ended_pool,          // the pool was destroyed
   write_past_end,      // bytes behind a block were written
   write_in_front,      // bytes in front of a block were written
@@ -170,6 +170,7 @@ inline void write_offset(line_writer& line, std::ptrdiff_t from) noexcept {
 // What a kind of misuse adds after the block.
 
 inline void write_interior(line_writer& line, const misuse& what) noexcept {
+  if (what.is_arena) line << ": an object of create() or make_span(), which the arena destroys itself";
   if (what.block == nullptr) return;
   line << ": the block starts "
        << static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(what.address) -

@@ -781,6 +781,31 @@ BOOST_AUTO_TEST_CASE(blocks_that_are_not_in_use_are_refused) {
   a.deallocate(nullptr, 8);
   BOOST_TEST(reports == 2);
 }
+BOOST_AUTO_TEST_CASE(a_free_of_what_the_arena_destroys_is_refused) {
+  const caught reported;
+  watched a;
+  const auto refuses = [&](void* object, std::size_t bytes) {
+    const int before = reports;
+    a.deallocate(object, bytes);
+    return reports == before + 1 && last.kind == misuse_kind::interior_pointer && last.address == object && last.is_arena;
+  };
+  says* const one = a.create<says>("one");
+  BOOST_TEST(refuses(one, sizeof *one));
+  std::string* const many = a.make_span<std::string>(3).data();
+  BOOST_TEST(refuses(many, 3 * sizeof *many));
+  BOOST_TEST(last_text.find(": an object of create() or make_span(), which the arena destroys itself") != std::string::npos);
+  const int before = reports;
+  long* const plain = a.create<long>(7);  // has no destructor
+  a.deallocate(plain, sizeof *plain);
+  (void)a.make_span<std::string>(0);
+  void* const behind = a.allocate(8);  // where an object would be
+  a.deallocate(behind, 8);
+  for (int i = 0; i != 63; ++i) a.create<says>("newer");
+  BOOST_TEST((reports == before && refuses(many, sizeof *many)));
+  a.reset();
+  a.deallocate(a.allocate(8), 8);
+  BOOST_TEST((reports == before + 1 && take_said().size() == 64u));
+}
 BOOST_AUTO_TEST_CASE(marks_without_room_for_a_record_are_believed) {
   const caught reported;
   arena<checked, static_array_store<64>> a;

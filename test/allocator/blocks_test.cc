@@ -286,6 +286,36 @@ BOOST_AUTO_TEST_CASE(traced_tells_each_event_with_its_bytes) {
   BOOST_TEST(remembering::events.size() == 2u);
 }
 
+template <class Sizes>
+void sizes_first() {
+  fall_back<Sizes, accounted<heap_block>> all;
+  Sizes& sizes = all.first();
+  void* const small = all.allocate(40, 8);
+  void* const large = all.allocate(300'000, 8);
+  int local = 0;
+  BOOST_TEST((sizes.owns(small) && sizes.owns(static_cast<std::byte*>(large) + 299'999)));
+  BOOST_TEST((!sizes.owns(static_cast<std::byte*>(large) - 1) && !sizes.owns(&local) && !sizes.owns(nullptr)));
+  void* const other = all.second().allocate(40, 8);
+  BOOST_TEST(!sizes.owns(other));
+  all.deallocate(other, 40, 8);
+  BOOST_TEST(accounts::outstanding == 0u);
+  all.deallocate(large, 300'000, 8);
+  all.deallocate(small, 40, 8);
+  BOOST_TEST((sizes.large().blocks == 0u && !sizes.owns(large)));
+}
+BOOST_AUTO_TEST_CASE(a_pool_of_sizes_knows_its_own_blocks) {
+  sizes_first<size_class_pool<>>();
+  sizes_first<size_class_pool<checked>>();
+  sizes_first<size_class_pool<mutex_locking<>>>();
+  fall_back<size_class_pool<static_array_store<2>>, accounted<heap_block>> all;  // an array, and then the heap
+  std::vector<void*> blocks;
+  for (int i = 0; i != 100; ++i) blocks.push_back(all.allocate(1000, 8));
+  const std::size_t outside = accounts::outstanding;
+  BOOST_TEST((outside > 60u && outside < 90u));
+  for (void* const block : blocks) all.deallocate(block, 1000, 8);
+  BOOST_TEST(accounts::outstanding == 0u);
+}
+
 misuse last_misuse;
 int misuses = 0;
 void note_misuse(const misuse& what) noexcept {
@@ -338,6 +368,12 @@ BOOST_AUTO_TEST_CASE(checked_bounds_reports_what_was_written_around_a_block) {
   all.deallocate(block, 20, 32);
   BOOST_TEST(
       (misuses == 1 && last_misuse.kind == misuse_kind::wrong_size && last_misuse.block_size == 21 && last_misuse.size == 20));
+  for (const std::size_t other : {16, 64}) {
+    misuses = 0;
+    all.deallocate(block, 21, other);
+    BOOST_TEST((misuses == 1 && last_misuse.kind == misuse_kind::wrong_size && last_misuse.block_size == 21 &&
+                last_misuse.size == 21 && last_misuse.alignment == other));
+  }
   all.deallocate(block, 21, 32);
   BOOST_TEST(misuses == 1);
   BOOST_TEST(accounts::outstanding == 0u);

@@ -118,7 +118,7 @@ RIGHT(tarn::arena<tarn::checked, tarn::named<"requests">> right;)
 WRONG(tarn::arena<tarn::switchable_checking, tarn::named<"requests">> wrong;)
 }  // namespace v7_switchable
 
-// expect: tarn: [V8] an arena was combined with a statistics policy that is notified of each block
+// expect: tarn: [V8] an arena was combined with a statistics policy other than counting_statistics
 namespace v8_own_statistics {
 struct own : tarn::no_statistics {};
 RIGHT(tarn::arena<tarn::counting_statistics> right; std::size_t bytes = right.statistics().peak;)

@@ -89,6 +89,21 @@ int main(int argc, char** argv) {
   say("fresh", first + 64 * 20, "free or never");
   say("nobody", &argc, "none");
 
+  arena<named<"arena">> requests;
+  void* const large = requests.allocate(10'000);
+  const auto mark = requests.mark();
+  void* const larger = requests.allocate(20'000);
+  requests.rewind(mark);
+  say("arena", large, "used");
+  say("arena", larger, "free");
+  arena<named<"arena_reset">, mutex_locking<>> once;
+  (void)once.allocate(5000);
+  once.reset();
+  say("arena_reset", once.allocate(100), "used");  // of its first chunk, which isn't the current one yet
+  arena<named<"arena_array">, static_array_store<1024>> array;
+  say("arena_array", array.allocate(100), "used");
+  arena<named<"arena_empty">> nothing;
+
   for (const pool_record& its : snapshot()) std::printf("pool %s %zu %zu\n", its.name, its.in_use, its.capacity);
   if (argc > 1 && std::strcmp(argv[1], "damaged") == 0) {
     void* const wild = reinterpret_cast<void*>(0x1234560);

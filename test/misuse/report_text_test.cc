@@ -104,6 +104,9 @@ const struct {
      [](misuse& k) { k.kind = other_arena; k.is_arena = true; k.other_pool = at(0x30); }},
     {"tarn: reentry: arena \"orders\"@0x10: a destructor that it runs rewinds it further, or resets it",
      [](misuse& k) { k.kind = reentry; k.is_arena = true; }},
+    {"tarn: interior pointer: arena \"orders\"@0x10 block 0xa0: an object of create() or make_span(), which the arena "
+     "destroys itself",
+     [](misuse& k) { k.kind = interior_pointer; k.is_arena = true; k.address = at(0xa0); }},
     {"tarn: double free: arena \"orders\"@0x10 block 0xa0",
      [](misuse& k) { k.kind = double_free; k.is_arena = true; k.address = at(0xa0); }},
 };

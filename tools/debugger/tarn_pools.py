@@ -408,8 +408,74 @@ class Pool:
             yield chunk, [(letter, sum(1 for _ in run)) for letter, run in itertools.groupby(letters)]
 
 
+class Arena(Pool):
+    """An arena of the registry, whose blocks have one byte."""
+
+    @property
+    def state(self):
+        if self._state is None:
+            function = number(self.listed.need("calls_").pointed().need("tell"))
+            self._state = self.debugger.object(function, "arena", self.address)
+        return self._state
+
+    def policies(self):
+        traits = arguments(arguments(self.state.type_name())[0])
+        return f"{short(traits[1])}, arena, {short(traits[3])}"
+
+    def _walk_chunks(self):
+        """(the address of its record, its first byte, its end, the bytes in front of it)"""
+        region, seen = self.state.need("region_"), set()
+        link = region.need("first_")
+        while number(link) != 0:
+            if number(link) in seen or len(seen) > MOST_CHUNKS:
+                raise Corrupted("its chunks point in a ring")
+            seen.add(number(link))
+            record = link.pointed()
+            start = number(record.need("region").need("start"))
+            is_inside = number(link) == start  # the record, in front of the blocks; else in the arena
+            yield (number(link), start + (record.size() + 15) // 16 * 16 * is_inside, number(record.need("end")),
+                   number(record.need("before")))
+            link = record.need("next")
+
+    def position(self):
+        """The chunk that the next block comes from, and where it starts there; None: no chunk."""
+        region = self.state.need("region_")
+        at = number(region.need("at_"))
+        current = number(region.need("current_")) or number(region.need("first_"))  # entered() of chunk_region.h
+        if at == 0:
+            return None, 0
+        for chunk in self.all_chunks():
+            if chunk[0] == current and chunk[1] <= at <= chunk[2]:
+                return chunk, at
+        raise Corrupted("its next block is in none of its chunks")
+
+    def in_use(self):
+        chunk, at = self.position()
+        return 0 if chunk is None else chunk[3] + at - chunk[1]
+
+    def word_for(self, address):
+        """What an address is, or None: it isn't the arena's."""
+        for chunk in self.all_chunks():
+            if chunk[1] <= address < chunk[2]:
+                current, at = self.position()
+                links = [one[0] for one in self.all_chunks()]
+                passed = current is not None and links.index(chunk[0]) < links.index(current[0])
+                return "in use" if passed or (chunk == current and address < at) else "free"
+        return None
+
+
+def listed(debugger, node):
+    """An arena if its listing says so, else a pool."""
+    try:
+        its = Arena(debugger, node)
+        its.state.need("region_")
+        return its
+    except Unknown:
+        return Pool(debugger, node)
+
+
 def pools(debugger):
-    """The pools of the registry, in the order in which they came."""
+    """The pools and arenas of the registry, in the order in which they came."""
     for registry in debugger.variables("tarn::detail::library_pools"):
         link, n = registry.need("first_"), 0
         while number(link) != 0:
@@ -418,7 +484,7 @@ def pools(debugger):
                 raise Corrupted("the registry is a ring")
             node = link.pointed()
             if number(node.need("calls_").pointed().need("tell")) != 0:  # else it can be asked for memory, and has no name
-                yield Pool(debugger, link.pointed("tarn::detail::listed_pool"))
+                yield listed(debugger, link.pointed("tarn::detail::listed_pool"))
             link = node.need("after_")
 
 
@@ -455,6 +521,11 @@ def describe(debugger, address):
     unknown = 0
     for pool in pools(debugger):
         try:
+            if isinstance(pool, Arena):
+                word = pool.word_for(address)
+                if word is not None:
+                    return [f'{address:#x} is in arena "{pool.name}"@{pool.address:#x}', word]
+                continue
             place = pool.place_of(address)
         except (Unknown, Corrupted):
             unknown += 1
@@ -486,7 +557,7 @@ def map_text(debugger, names, label):
     """A line of JSON: the pools of these names, or all, with the state of each block. docs/how-to/map.md has the format."""
     found = []
     for pool in pools(debugger):
-        if names and pool.name not in names:
+        if isinstance(pool, Arena) or (names and pool.name not in names):
             continue
         chunks = [{"first": f"{chunk.first + pool.offset:#x}", "states": "".join(f"{letter}{n}" for letter, n in runs)}
                   for chunk, runs in pool.map()]

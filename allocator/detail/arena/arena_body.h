@@ -1,7 +1,7 @@
 // The members of an arena.
 //
-//   allocate, try_allocate   hit: a block of the current chunk; else slow(): a spare chunk, one from the store, one from the
-//                            second store, and what the exhaustion policy says
+//   allocate, try_allocate   hit: a block of the current chunk; else slow(): the next chunk; else grow(): another spare one,
+//                            one from the store, one from the second store, and what the exhaustion policy says
 //   rewind, reset            end_objects(), then the region goes back to where the mark was set
 //   mark, rewind, checked    each mark leaves a record in the arena, which tells whether it is still there
 #ifndef TARN_ALLOCATOR_DETAIL_ARENA_ARENA_BODY_H_
@@ -126,7 +126,8 @@ class arena_body {
   }
 
   /// Frees a block; null: does nothing. Only the newest block's bytes are available immediately.
-  /// Precondition: it is of this arena, of that many bytes, and in use.
+  /// Precondition: allocate() returned it for that many bytes, and it is in use. No object of create() or make_span(): the arena
+  /// would destroy it again. `checked` reports those among the newest 64 objects that have a destructor.
   TARN_STEP void deallocate(void* block, std::size_t bytes) noexcept {
     if constexpr (Traits::checks)
       if (!admits_block(block)) return;
@@ -180,6 +181,7 @@ class arena_body {
     using slot = slot_of_many<T>;
     const std::size_t bytes = detail::add(slot::front, detail::multiply(n, sizeof(T)));
     void* const block = allocate(bytes, slot::alignment);
+    if (n > size_limit / sizeof(T)) TARN_UNREACHABLE();  // allocate() didn't return; else g++ warns of the loop
     T* const first = slot::first_in(block);
     if constexpr (std::is_nothrow_default_constructible_v<T> || !TARN_EXCEPTIONS) {
       for (std::size_t made = 0; made != n; ++made) ::new (static_cast<void*>(first + made)) T();
@@ -190,7 +192,8 @@ class arena_body {
       objects.made = 0;
       undo.block = nullptr;
     }
-    if constexpr (slot::ends) add_ending(slot::make_ending(block, n));
+    if constexpr (slot::ends)
+      if (n != 0) add_ending(slot::make_ending(block, n));
     return {first, n};
   }
 
@@ -308,18 +311,24 @@ class arena_body {
       void* const block = region_.hit_slow(bytes, alignment);
       return block != nullptr ? noted(block, bytes) : nullptr;
     } else {
-      open();
-      typename upstream<Traits>::attempt one;
-      const std::size_t need = region::bytes_needed(bytes, alignment);
-      void* block;
-      do {
-        block = grow(bytes, alignment, need);
-        region_.upstream().tell();
-      } while (block == nullptr && need != size_max && region_.upstream().retry(bytes, one));
-      if constexpr (Traits::is_listed)
-        if (block == nullptr) name_.on_refusal();
-      return block;
+      if constexpr (Traits::one_thread && !Traits::one_chunk)  // else another thread may just have entered a chunk
+        if (void* const block = region_.hit_next(bytes, alignment)) [[likely]]
+          return noted(block, bytes);
+      return slower(bytes, alignment);
     }
+  }
+  TARN_NOINLINE void* slower(std::size_t bytes, std::size_t alignment) noexcept {
+    open();
+    typename upstream<Traits>::attempt one;
+    const std::size_t need = region::bytes_needed(bytes, alignment);
+    void* block;
+    do {
+      block = grow(bytes, alignment, need);
+      region_.upstream().tell();
+    } while (block == nullptr && need != size_max && region_.upstream().retry(bytes, one));
+    if constexpr (Traits::is_listed)
+      if (block == nullptr) name_.on_refusal();
+    return block;
   }
   /// A block of what the arena has; else of a chunk from the store, or from the second one. A store may use the arena that it
   /// serves, which then gets no chunk.
@@ -411,12 +420,22 @@ class arena_body {
     return bytes;
   }
   bool admits_block(const void* block) noexcept {
-    if (block == nullptr || owns(block)) return true;
+    if (block == nullptr) return true;
+    if (owns(block)) return !is_object(block) || checks_.refuse(*this, misuse_kind::interior_pointer, block);
     const bool is_spare = [&] {
       [[maybe_unused]] const auto guard = locking_.core_guard();
       return region_.is_spare(block);
     }();
     return checks_.refuse(*this, is_spare ? misuse_kind::double_free : misuse_kind::foreign_pointer, block);
+  }
+
+  /// Whether an object starts there that is to be destroyed, and is among the newest.
+  bool is_object(const void* block) const noexcept {
+    [[maybe_unused]] const auto guard = locking_.core_guard();
+    const ending* its = endings_;
+    for (int looks = 0; its != nullptr && looks != 64; ++looks, its = its->next)
+      if (its + 1 == block) return true;
+    return false;
   }
 
   /// Notes that a store is called, where no lock tells: only one thread, or one core, can be here.

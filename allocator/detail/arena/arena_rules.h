@@ -97,8 +97,9 @@ struct arena_complaint {
                 "(deferred_checking, sampled_guard_pages, switchable_checking, guard_bytes, generations, shuffled, sites), "
                 "but an arena has none; use checked or hardened");
   static_assert(differs(Verdict, tells_blocks),
-                "tarn: [V8] an arena was combined with a statistics policy that is notified of each block, such as "
-                "tracing_statistics, but an arena frees blocks without notice; use counting_statistics");
+                "tarn: [V8] an arena was combined with a statistics policy other than counting_statistics, which would be "
+                "notified of each block, but an arena frees blocks without notice; use counting_statistics, or traced<Sink, "
+                "arena<...>>");
   static_assert(
       differs(Verdict, grows_ahead),
       "tarn: [V9] an arena was combined with grow_ahead, whose blocks maintain() gets ready, but an arena has no maintain(); "

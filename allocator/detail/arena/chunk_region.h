@@ -1,7 +1,8 @@
 // The memory of an arena: chunks in one list. Those in front of the current one are full, those behind it spare.
 //
 //   hit, hit_slow     a block of the current chunk
-//   enter_spare       the first spare chunk with room becomes the current one
+//   hit_next          the chunk behind it, if it has room, becomes the current one
+//   enter_spare       the first spare chunk with room does
 //   fetch, adopt      a chunk from the store, put behind the current one and entered
 //   rewind            back to a place: chunks that are passed become spare. Back to the start, the next block comes from the
 //                     first chunk, so that it is a hit, but no chunk is the current one until keep_entered()
@@ -74,6 +75,18 @@ class chunk_region {
     at_ += at - address_of(at_);
     if (!take_aligned(block, larger(bytes, 1), arena_unit)) at_ = before;
     return block;
+  }
+
+  /// What most requests need where the current chunk has no room, once the arena has all chunks that it needs.
+  TARN_STEP void* hit_next(std::size_t bytes, std::size_t alignment) noexcept {
+    keep_entered();
+    if (current_ == nullptr || alignment > byte_geometry::alignment()) return nullptr;
+    chunk* const next = current_->next;
+    const std::size_t taken = arena_taken(bytes);
+    if (next == nullptr || taken - 1 >= next->bytes()) return nullptr;
+    enter_linked(*next);
+    at_ += taken;
+    return next->first();
   }
 
   // ---- places --------------------------------------------------------------------------------------------------------------
@@ -205,7 +218,8 @@ class chunk_region {
  private:
   TARN_STEP bool take_aligned(void*& block, std::size_t bytes, std::size_t alignment) noexcept {
     std::uintptr_t at = address_of(at_);
-    if (alignment > arena_unit) at = round_up(at, alignment);  // not behind the end, which is as aligned
+    if (alignment > arena_unit) [[unlikely]]  // a branch: without it the next hit waits for the rounding, too
+      at = round_up(at, alignment);  // not behind the end, which is as aligned
     const std::size_t taken = arena_taken(bytes);
     if (taken - 1 >= address_of(end_) - at) [[unlikely]]
       return false;
@@ -237,11 +251,15 @@ class chunk_region {
   chunk*& behind_current() noexcept { return current_ != nullptr ? current_->next : first_; }
 
   void enter(chunk& c) noexcept {
-    note_peak();
-    c.before = current_ != nullptr ? current_->before + current_->bytes() : 0;
     chunk*& link = behind_current();
     c.next = link;
     link = detail::pointer_to(c);
+    enter_linked(c);
+  }
+  /// Precondition: it is right behind the current one.
+  TARN_STEP void enter_linked(chunk& c) noexcept {
+    note_peak();
+    c.before = current_ != nullptr ? current_->before + current_->bytes() : 0;
     current_ = detail::pointer_to(c);
     at_ = c.first();
     end_ = c.end;

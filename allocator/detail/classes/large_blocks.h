@@ -337,6 +337,13 @@ class large_blocks {
     mutex_.leave();
   }
 
+  /// Whether the address lies in a block in use.
+  bool owns(const void* address) const noexcept {
+    const held lock(mutex_);
+    for (const record* r = first_; r != nullptr; r = r->next)
+      if (address_of(address) - address_of(r + 1) < size_of(*r)) return true;
+    return false;
+  }
   large_counts read() const noexcept {
     const held lock(mutex_);
     return held_;

@@ -441,6 +441,14 @@ class size_class_body {
     members_.each(visit);
   }
 
+  /// Returns whether the address lies in memory of a class, or in a block in use with a region of its own.
+  /// O(classes * log(chunks of a class) + such blocks).
+  bool owns(const void* address) const noexcept {
+    for (std::size_t i = 0; i != Classes::count; ++i)
+      if (const member* const m = members_.find(i); m != nullptr && m->pool.owns(address)) return true;
+    return large_.owns(address);
+  }
+
   /// Returns the counts of blocks with a region of their own.
   large_counts large() const noexcept { return large_.read(); }
 
