@@ -4,7 +4,9 @@
 #                                 a library (lib*) as the linker finds it
 #   require_for TIER              the same for all that a tier needs: quick, full or nightly for the tests, bench
 #   require_mallocs               the same for the benchmarks that compare whole allocators
+#   require_pip                   the same for pip, which install_python calls
 #   install_missing               installs what was noted; does nothing, not even 'apt-get update', where nothing was
+#   install_python FOLDER NAME==VERSION...  installs PyPI's packages into a folder, unless they are there
 
 missing=()
 
@@ -97,6 +99,10 @@ require_bazel() {
   require bazel-skylib "the rules for C++ use it" /usr/share/bazel/tools/skylib
 }
 
+require_pip() {
+  python3 -m pip --version >/dev/null 2>&1 || require python3-pip "PyPI's packages" /usr/lib/python3/dist-packages/pip
+}
+
 # Ends the command with a sentence: what went wrong, and what to do about it.
 give_up() {
   echo "$0: $1." >&2
@@ -127,6 +133,19 @@ install_missing() {
   # Others may be installing, too: a new machine brings itself up to date.
   "${apt_get[@]}" -o DPkg::Lock::Timeout=300 "${install[@]}" </dev/null ||
     give_up "apt-get could not install all of ${missing[*]}; it says above why"
+}
+
+install_python() {
+  local folder=$1 package name wanted=()
+  for package in "${@:2}"; do
+    name=${package/==/ }
+    name=${name//-/_}  # as pip's folders are called
+    [ -e "$folder/${name/ /-}.dist-info" ] || wanted+=("$package")
+  done
+  [ ${#wanted[@]} -ne 0 ] || return 0
+  echo "installing from PyPI: ${wanted[*]}"
+  python3 -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --upgrade --target "$folder" \
+    "${wanted[@]}"
 }
 
 # Calls apt-get quietly.

@@ -13,7 +13,6 @@ a way to have tarn, or a check of a package; one shows that the checks find what
 import argparse
 import glob
 import hashlib
-import importlib.metadata
 import json
 import os
 import re
@@ -28,8 +27,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 OUT = os.path.join(ROOT, "build", "packages")  # ignored by git
 PYTHON, NPM = os.path.join(OUT, "python"), os.path.join(OUT, "npm")
-DEBIAN = ["g++ g++", "cmake cmake", "make make", "ninja-build ninja", "pkgconf pkg-config", "git git", "npm npm",
-          "python3-pip /usr/lib/python3/dist-packages/pip"]
+DEBIAN = ["g++ g++", "cmake cmake", "make make", "ninja-build ninja", "pkgconf pkg-config", "git git", "npm npm"]
 PYPI = ["cmake==4.4.5", "conan==2.34.0", "meson==1.12.1", "spdx-tools==0.8.5"]
 BUILDIFIER = "8.2.1"
 # Dictionaries here are in the order of what builds on what.
@@ -56,20 +54,11 @@ class Wrong(Exception):
 
 
 def install():
-    pip = subprocess.run([sys.executable, "-m", "pip", "--version"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                         check=False)
     lines = ["set -u", f". {ROOT}/bazel/require.sh"]
-    lines += [f'require {one.split()[0]} "packages of tarn" {one.split()[1]}' for one in DEBIAN
-              if not (one.startswith("python3-pip") and pip.returncode == 0)]
-    lines.append("install_missing || [ ${#missing[@]} -eq 0 ]")
+    lines += [f'require {one.split()[0]} "packages of tarn" {one.split()[1]}' for one in DEBIAN]
+    lines += ["require_pip", "install_missing", f"install_python {PYTHON} {' '.join(PYPI)}"]
     if subprocess.run(["bash", "-c", "\n".join(lines)], check=False).returncode:
         sys.exit("test/consumer/packages.py: packages are missing")
-    here = {(one.metadata["Name"], one.version) for one in importlib.metadata.distributions(path=[PYTHON])}
-    missing = [one for one in PYPI if tuple(one.split("==")) not in here]
-    if missing:
-        print("installing from PyPI: " + " ".join(missing), flush=True)
-        subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-                        "--root-user-action=ignore", "--upgrade", "--target", PYTHON, *missing], check=True)
     package = os.path.join(NPM, "node_modules", "@bazel", "buildifier", "package.json")
     if not os.path.exists(package) or json.loads(read(package))["version"] != BUILDIFIER:
         print(f"installing from npm: @bazel/buildifier@{BUILDIFIER}", flush=True)

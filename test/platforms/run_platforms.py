@@ -14,7 +14,6 @@ what follows from targets.txt. Two minutes on two idle cores; with --all, some t
 
 import argparse
 import concurrent.futures
-import importlib.metadata
 import os
 import platform
 import re
@@ -85,19 +84,10 @@ def install(targets):
     lines = ["set -u", f". {CHECKOUT}/bazel/require.sh"]
     for package, probe in (need.split("=", 1) for need in needs if not need.startswith("pip:")):
         lines.append(f'require {package} "tests of other platforms" {probe}')
-    lines.append("install_missing || [ ${#missing[@]} -eq 0 ]")
+    wanted = " ".join(need.removeprefix("pip:") for need in needs if need.startswith("pip:"))
+    lines += ["require_pip"] * bool(wanted) + ["install_missing", f"install_python {PYTHON} {wanted}"]
     if subprocess.run(["bash", "-c", "\n".join(lines)], check=False).returncode:
         raise SystemExit("test/platforms/run: packages are missing")
-    wanted = [need.removeprefix("pip:") for need in needs if need.startswith("pip:")]
-    missing = [one for one in wanted if not has_python_package(*one.split("=="))]
-    if missing:
-        print("installing from PyPI: " + " ".join(missing), flush=True)
-        subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--target", PYTHON, *missing], check=True)
-
-
-def has_python_package(name, version):
-    found = importlib.metadata.distributions(name=name, path=[PYTHON, *sys.path])
-    return any(one.version == version for one in found)
 
 
 # ---- one target

@@ -2,8 +2,6 @@
 
 #include <cstddef>
 
-#include "tarn/test/platforms/core/services.h"
-
 #if TARN_TEST_THREADS
 #include "tarn/allocator/pool.h"
 #endif
@@ -80,7 +78,20 @@ bool check_that(bool holds, const char* what, const char* file, int line) noexce
   return false;
 }
 
-int run_parts(const part* parts, std::size_t count, const char* filter) noexcept {
+static void say_part(const part& of, unsigned long long ran, unsigned long long absent) noexcept {
+  say(of.name);
+  say(": ");
+  say(ran);
+  say(" cases ran");
+  if (absent != 0) {
+    say(", ");
+    say(absent);
+    say(" don't exist here");
+  }
+  say("\n");
+}
+
+int run_parts(const part* parts, std::size_t count, const char* filter, teller tell) noexcept {
   unsigned long long passed = 0, failed = 0;
   for (const part* one = parts; one != parts + count; ++one) {
     unsigned long long ran = 0, absent = 0;
@@ -94,18 +105,11 @@ int run_parts(const part* parts, std::size_t count, const char* filter) noexcept
       const unsigned before = seen_failures();
       e->run();
       ++ran;
-      ++(seen_failures() == before ? passed : failed);
+      const bool holds = seen_failures() == before;
+      ++(holds ? passed : failed);
+      if (tell != nullptr) tell(*one, *e, holds);
     }
-    say(one->name);
-    say(": ");
-    say(ran);
-    say(" cases ran");
-    if (absent != 0) {
-      say(", ");
-      say(absent);
-      say(" don't exist here");
-    }
-    say("\n");
+    if (tell == nullptr) say_part(*one, ran, absent);
 #if !TARN_TEST_BARE
     std::fflush(stdout);
 #endif

@@ -32,7 +32,9 @@ constexpr part make_part(const char* name, const entry (&entries)[N]) noexcept {
 
 /// Runs the cases of all parts whose name contains `filter`, prints those that fail and `N passed, N failed`, and returns what
 /// main() returns.
-int run_parts(const part* parts, std::size_t count, const char* filter) noexcept;
+/// \param tell  prints what is to be said of each case; null: how many of each part ran is printed
+using teller = void (*)(const part& of, const entry& ran, bool passed);
+int run_parts(const part* parts, std::size_t count, const char* filter, teller tell = nullptr) noexcept;
 
 /// Fails the case, which goes on. Any thread may call it. Returns whether it holds.
 bool check_that(bool holds, const char* what, const char* file, int line) noexcept;
