@@ -225,8 +225,7 @@ class observed_clients {
 // ---- what is answered ----------------------------------------------------------------------------------------------------
 
 /// Text whose length is known only after it is written: write(span) returns it.
-template <class Write>
-observed_answer answer_of(Write write) noexcept {
+observed_answer answer_of(auto write) noexcept {
   static constexpr char no_memory[] = "error: no memory for the answer\n";
   const std::size_t bytes = write(span<char>());
   char* const text = ::new (std::nothrow) char[bytes + 1];
@@ -234,8 +233,7 @@ observed_answer answer_of(Write write) noexcept {
   write(span<char>(text, bytes));
   return {text, bytes, true};
 }
-template <class... Parts>
-observed_answer line_of(const Parts&... parts) noexcept {
+observed_answer line_of(const auto&... parts) noexcept {
   return detail::answer_of([&](span<char> out) {
     text_writer to(out);
     (to.put(parts), ...);

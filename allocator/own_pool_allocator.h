@@ -45,8 +45,7 @@ template <class Pool, class Stores>
 class pool_made_late {
  public:
   struct member : class_member<Pool> {
-    template <class... Given>
-    member(std::size_t of, owned where, const Given&... given) : class_member<Pool>(where, given...), bytes(of) {}
+    member(std::size_t of, owned where, const auto&... given) : class_member<Pool>(where, given...), bytes(of) {}
     const std::size_t bytes;  // of a node
   };
 
@@ -54,8 +53,7 @@ class pool_made_late {
   TARN_STEP member* find() const noexcept { return made_.load(memory_order_acquire); }
   /// The same, but makes it; null if there is no memory. If another thread was faster, returns that thread's.
   /// Throws: what copies of the policies throw.
-  template <class... Given>
-  member* make(Stores& stores, std::size_t bytes, const Given&... given) {
+  member* make(Stores& stores, std::size_t bytes, const auto&... given) {
     room at{stores, stores.acquire_any(sizeof(member), alignof(member))};
     if (!at.place) return nullptr;
     member* const its = ::new (at.place.region.start) member(bytes, at.place, given...);
@@ -111,8 +109,7 @@ class own_blocks<basic_pool<dynamic_size, Locking, Growth, Store, Others...>>
   /// Returns new ones, which one allocator has; null if the store gives no memory. The values are policy objects, as for a
   /// pool, or another of these.
   /// Throws: what copies of the policies throw.
-  template <class Values>
-  static own_blocks* make(const Values& values) {
+  static own_blocks* make(const auto& values) {
     region_of_store at(values.template get<Store>());
     at.region = at.from.acquire(sizeof(own_blocks), alignof(own_blocks));
     if constexpr (Store::traits.tells_later) at.from.tell();
@@ -187,8 +184,7 @@ class own_blocks<basic_pool<dynamic_size, Locking, Growth, Store, Others...>>
     }
   };
 
-  template <class Values>
-  own_blocks(const Values& values, memory place)
+  own_blocks(const auto& values, memory place)
       : kept_policy<Locking>(values.template get<Locking>()),
         kept_policy<Growth>(values.template get<Growth>()),
         kept_policy<Store>(values.template get<Store>()),
@@ -234,10 +230,7 @@ class own_blocks<basic_pool<dynamic_size, Locking, Growth, Store, Others...>>
 struct rejected_own_blocks {
   using policies = policy_types<>;
   static constexpr bool has_defaults = true, has_values = false, may_return_chunks = true;
-  template <class... Anything>
-  static rejected_own_blocks* make(const Anything&...) noexcept {
-    return nullptr;
-  }
+  static rejected_own_blocks* make(const auto&...) noexcept { return nullptr; }
   static void join() noexcept {}
   static void leave(std::size_t = 1) noexcept {}
   static std::size_t users() noexcept { return 0; }
@@ -420,10 +413,7 @@ class own_pool_allocator {
   TARN_STEP shared* now() const noexcept { return shared_.load(detail::memory_order_relaxed); }
   shared* seen() const noexcept { return shared_.load(detail::memory_order_acquire); }
 
-  template <class Values>
-  static shared* made(const Values& values) {
-    return static_cast<shared*>(detail::or_fail(shared::make(values)));
-  }
+  static shared* made(const auto& values) { return static_cast<shared*>(detail::or_fail(shared::make(values))); }
   TARN_COLD shared* first_use() const {
     if constexpr (shared::has_defaults) {
       shared* const its = made(detail::values<>());
@@ -472,8 +462,7 @@ union husk {
   template <class Allocator>
     requires(has_comparator<Container>)
   husk(const Container& like, const Allocator& its) : container(like.key_comp(), its) {}
-  template <class Allocator>
-  husk(const Container&, const Allocator& its) : container(its) {}
+  husk(const Container&, const auto& its) : container(its) {}
   ~husk() {}
   void end() noexcept { container.~Container(); }
 

@@ -49,59 +49,22 @@ class rejected_objects<T, rejected<Complaints...>> {
   static constexpr bool has_iterators = true;
   using iterator = std::decay_t<T>*;
 
-  template <class... Anything>
-  constexpr explicit(false) rejected_objects(const Anything&...) noexcept {}
+  constexpr explicit(false) rejected_objects(const auto&...) noexcept {}
 
-  template <class... Anything>
-  std::decay_t<T>* construct(Anything&&...) noexcept {
-    return nullptr;
-  }
-  template <class... Anything>
-  std::decay_t<T>* try_construct(Anything&&...) noexcept {
-    return nullptr;
-  }
-  template <class... Anything>
-  std::decay_t<T>* construct_within(Anything&&...) noexcept {
-    return nullptr;
-  }
-  template <class... Anything>
-  std::decay_t<T>* make_unique(Anything&&...) noexcept {
-    return nullptr;
-  }
-  template <class... Anything>
-  std::decay_t<T>* allocate_shared(Anything&&...) noexcept {
-    return nullptr;
-  }
-  template <class... Anything>
-  rejected_objects& here(const Anything&...) noexcept {
-    return *this;
-  }
-  template <class... Anything>
-  bool destroy(const Anything&...) noexcept {
-    return true;
-  }
-  template <class... Anything>
-  void construct_n(const Anything&...) noexcept {}
-  template <class... Anything>
-  std::size_t try_construct_n(const Anything&...) noexcept {
-    return 0;
-  }
-  template <class... Anything>
-  std::size_t construct_n_within(const Anything&...) noexcept {
-    return 0;
-  }
-  template <class Anything>
-  void destroy_n(const Anything&) noexcept {}
-  template <class Anything>
-  std::decay_t<T>* get(const Anything&) noexcept {
-    return nullptr;
-  }
-  template <class F>
-  void for_each(F) {}
-  template <class F>
-  bool for_each_while(F) {
-    return true;
-  }
+  std::decay_t<T>* construct(auto&&...) noexcept { return nullptr; }
+  std::decay_t<T>* try_construct(auto&&...) noexcept { return nullptr; }
+  std::decay_t<T>* construct_within(auto&&...) noexcept { return nullptr; }
+  std::decay_t<T>* make_unique(auto&&...) noexcept { return nullptr; }
+  std::decay_t<T>* allocate_shared(auto&&...) noexcept { return nullptr; }
+  rejected_objects& here(const auto&...) noexcept { return *this; }
+  bool destroy(const auto&...) noexcept { return true; }
+  void construct_n(const auto&...) noexcept {}
+  std::size_t try_construct_n(const auto&...) noexcept { return 0; }
+  std::size_t construct_n_within(const auto&...) noexcept { return 0; }
+  void destroy_n(const auto&) noexcept {}
+  std::decay_t<T>* get(const auto&) noexcept { return nullptr; }
+  void for_each(auto) {}
+  bool for_each_while(auto) { return true; }
   std::size_t count() noexcept { return 0; }
   std::decay_t<T>* begin() noexcept { return nullptr; }
   std::decay_t<T>* end() noexcept { return nullptr; }
@@ -115,14 +78,8 @@ class rejected_objects<T, rejected<Complaints...>> {
 
   std::decay_t<T>* acquire() noexcept { return nullptr; }
   std::decay_t<T>* try_acquire() noexcept { return nullptr; }
-  template <class Anything>
-  std::decay_t<T>* acquire_within(const Anything&) noexcept {
-    return nullptr;
-  }
-  template <class... Anything>
-  bool release(const Anything&...) noexcept {
-    return true;
-  }
+  std::decay_t<T>* acquire_within(const auto&) noexcept { return nullptr; }
+  bool release(const auto&...) noexcept { return true; }
   std::size_t capacity() const noexcept { return 0; }
   bool try_reserve(std::size_t) noexcept { return false; }
   bool owns(const volatile void*) const noexcept { return false; }
@@ -344,8 +301,7 @@ template <class T, class... Policies>
 class recycling_pool<T, Policies...>
     : public detail::rejected_objects<T, typename detail::rejection_of<detail::pool_of_recycled<T, Policies...>>::type> {
  public:
-  template <class... Anything>
-  constexpr explicit(false) recycling_pool(const Anything&...) noexcept {}
+  constexpr explicit(false) recycling_pool(const auto&...) noexcept {}
 };
 
 }  // namespace tarn

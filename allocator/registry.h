@@ -266,8 +266,7 @@ inline std::size_t to_slabinfo(span<const pool_record> records, span<char> out) 
 }
 
 namespace detail {
-template <class Write>
-std::string as_text(span<const pool_record> records, Write write) {
+std::string as_text(span<const pool_record> records, auto write) {
   std::string text(write(records, span<char>()), '\0');
   write(records, span<char>(text.data(), text.size()));
   return text;

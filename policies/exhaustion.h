@@ -164,8 +164,7 @@ using growth_for = std::conditional_t<has_one_chunk<Store>, no_growth<>, geometr
 template <class Source, bool Tells>
 class told_source {
  protected:
-  template <class Store>
-  constexpr explicit told_source(const Store& store) noexcept : source_(store) {}
+  constexpr explicit told_source(const auto& store) noexcept : source_(store) {}
   TARN_NO_UNIQUE_ADDRESS Source source_;
 };
 template <class Source>
@@ -174,8 +173,7 @@ class told_source<Source, true> {
   void tell() noexcept { source_.tell(); }
 
  protected:
-  template <class Store>
-  constexpr explicit told_source(const Store& store) noexcept : source_(store) {}
+  constexpr explicit told_source(const auto& store) noexcept : source_(store) {}
   Source source_;
 };
 }  // namespace detail

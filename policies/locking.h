@@ -63,53 +63,27 @@ class direct_calls {
     return guards_.grows_here();
   }
 
-  template <class Pool>
-  TARN_STEP static void* pop(Pool& pool) noexcept {
-    return pool.list.pop(pool.chunks);
-  }
-  template <class Pool>
-  TARN_STEP static void* pop_slow(Pool& pool) noexcept {
-    return pool.list.pop_slow(pool.chunks);
-  }
-  template <class Pool>
-  TARN_STEP static status push(Pool& pool, void* block) noexcept {
-    return pool.list.push(pool.chunks, block);
-  }
-  template <class Pool>
-  TARN_STEP static status push_slow(Pool& pool, void* block) noexcept {
-    return pool.list.push(pool.chunks, block);
-  }
-  template <class Pool>
-  TARN_STEP static status make_room(Pool& pool) noexcept {
-    return pool.list.make_room(pool.chunks);
-  }
-  template <class Pool>
-  TARN_STEP static std::size_t pop_batch(Pool& pool, void** out, std::size_t n) noexcept {
+  TARN_STEP static void* pop(auto& pool) noexcept { return pool.list.pop(pool.chunks); }
+  TARN_STEP static void* pop_slow(auto& pool) noexcept { return pool.list.pop_slow(pool.chunks); }
+  TARN_STEP static status push(auto& pool, void* block) noexcept { return pool.list.push(pool.chunks, block); }
+  TARN_STEP static status push_slow(auto& pool, void* block) noexcept { return pool.list.push(pool.chunks, block); }
+  TARN_STEP static status make_room(auto& pool) noexcept { return pool.list.make_room(pool.chunks); }
+  TARN_STEP static std::size_t pop_batch(auto& pool, void** out, std::size_t n) noexcept {
     return pool.list.pop_batch(pool.chunks, out, n);
   }
-  template <class Pool>
-  TARN_STEP static status push_batch(Pool& pool, void* const* in, std::size_t n) noexcept {
+  TARN_STEP static status push_batch(auto& pool, void* const* in, std::size_t n) noexcept {
     return pool.list.push_batch(pool.chunks, in, n);
   }
 
-  template <class Pool, class Chunk>
-  TARN_STEP static void adopt(Pool& pool, Chunk& fresh) noexcept {
-    pool.chunks.adopt(fresh, pool.list);
-  }
+  TARN_STEP static void adopt(auto& pool, auto& fresh) noexcept { pool.chunks.adopt(fresh, pool.list); }
 
   // There is no cache in front of the list, and the policy keeps nothing for itself.
-  template <class Pool>
-  TARN_STEP static void drain(Pool&) noexcept {}
-  template <class Pool>
-  TARN_STEP static void drain_all(Pool&) noexcept {}
+  TARN_STEP static void drain(auto&) noexcept {}
+  TARN_STEP static void drain_all(auto&) noexcept {}
   TARN_STEP static void drop_all() noexcept {}
   TARN_STEP void end() noexcept { guards_.end(); }
-  template <class Pool, class Chunk>
-  TARN_STEP static constexpr std::size_t shortage(Pool&, const Chunk*) noexcept {
-    return 0;
-  }
-  template <class Pool>
-  TARN_STEP static void supply(Pool&, memory) noexcept {}
+  TARN_STEP static constexpr std::size_t shortage(auto&, const auto*) noexcept { return 0; }
+  TARN_STEP static void supply(auto&, memory) noexcept {}
   TARN_STEP static constexpr void expect(std::size_t) noexcept {}
   TARN_STEP static constexpr bool starves() noexcept { return false; }
 

@@ -90,8 +90,7 @@ struct lifo_reuse {
     void adopted(typename Traits::chunk&) noexcept {}
     static constexpr bool gone(typename Traits::chunk&) noexcept { return false; }
     TARN_STEP bool is_empty() const noexcept { return head_ == nullptr; }
-    template <class Take>
-    void drain(chunks_type& chunks, Take take) noexcept {
+    void drain(chunks_type& chunks, auto take) noexcept {
       for (void* block = detail::replace(head_, nullptr); block != nullptr;) {
         void* const below = next(chunks, block);  // take() may write to the block
         take(block);

@@ -41,8 +41,7 @@ struct damage {
 };
 
 /// The damage in bytes[0 .. n), where each should be as `expected` says.
-template <class Expected>
-TARN_COLD damage find_damage(const std::byte* bytes, std::size_t n, Expected expected) noexcept {
+TARN_COLD damage find_damage(const std::byte* bytes, std::size_t n, auto expected) noexcept {
   damage found;
   for (std::size_t i = 0; i != n; ++i) {
     if (bytes[i] == expected(i)) continue;
@@ -134,8 +133,7 @@ struct free_fill {
 /// Damage is noted.
 /// \param at    the block_place
 /// \param from  bytes from the block's start to those that were examined
-template <class Chunks, class Place>
-TARN_COLD void note_damage(Chunks& chunks, const Place& at, misuse_kind kind, const damage& found, std::ptrdiff_t from,
+TARN_COLD void note_damage(auto& chunks, const auto& at, misuse_kind kind, const damage& found, std::ptrdiff_t from,
                            pending_report& one) noexcept {
   misuse& what = one.note(kind, at.block(chunks));
   what.offset = from + static_cast<std::ptrdiff_t>(found.first);
@@ -145,8 +143,7 @@ TARN_COLD void note_damage(Chunks& chunks, const Place& at, misuse_kind kind, co
 }
 
 /// \param kept  what is kept in front of the block
-template <class Chunks, class Place>
-void note_damage_around(Chunks& chunks, const Place& at, void* block, std::uintptr_t kept, pending_report& one) noexcept {
+void note_damage_around(auto& chunks, const auto& at, void* block, std::uintptr_t kept, pending_report& one) noexcept {
   const std::size_t size = chunks.geometry().payload();
   const guard_words words(block, size);
   if (const damage front = words.in_front(kept))
@@ -157,8 +154,7 @@ void note_damage_around(Chunks& chunks, const Place& at, void* block, std::uintp
 }
 
 /// Precondition: the block is free.
-template <class Chunks, class Place>
-void note_damage_inside(Chunks& chunks, const Place& at, void* block, pending_report& one) noexcept {
+void note_damage_inside(auto& chunks, const auto& at, void* block, pending_report& one) noexcept {
   auto* const start = static_cast<std::byte*>(block);
   const std::size_t size = chunks.geometry().payload();
   [[maybe_unused]] const memory_tools::window look(start, size);
@@ -262,12 +258,10 @@ struct no_chunk_number {
 template <class Record>
 class block_records {
  public:
-  template <class Geometry>
-  static constexpr std::size_t column_bytes(std::size_t blocks, const Geometry&) noexcept {
+  static constexpr std::size_t column_bytes(std::size_t blocks, const auto&) noexcept {
     return multiply(blocks, sizeof(Record));
   }
-  template <class Geometry>
-  void open(std::byte* column, std::size_t, const Geometry&) noexcept {
+  void open(std::byte* column, std::size_t, const auto&) noexcept {
     records_ = reinterpret_cast<Record*>(column);
     ready_ = 0;
     number_.draw();
@@ -344,8 +338,7 @@ struct block_place {
 };
 
 /// Notes why a block that isn't in use can't be freed.
-template <class Chunks, class Place>
-TARN_COLD void note_no_block(Chunks& chunks, Place at, void* address, pending_report& one) noexcept {
+TARN_COLD void note_no_block(auto& chunks, auto at, void* address, pending_report& one) noexcept {
   TARN_NOT_IF(no_misuse);
   if (at.c == nullptr) {
     one.note(misuse_kind::foreign_pointer, address);

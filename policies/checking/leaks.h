@@ -109,8 +109,7 @@ class asked_in_use {
 
   /// From now on report_in_use() calls tell(who). Called often, with nothing held; only the first call has an effect, even
   /// after leave(). A template, so that programs that don't use it don't instantiate its code.
-  template <class Teller>
-  void enter(void* who, const char* name, Teller tell) noexcept {
+  void enter(void* who, const char* name, auto tell) noexcept {
     void* nobody = nullptr;
     if (listed_.load(memory_order_relaxed) != nullptr ||
         !listed_.compare_exchange_strong(nobody, who, memory_order_relaxed))

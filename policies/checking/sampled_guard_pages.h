@@ -270,8 +270,7 @@ class guarded_slots {
   }
 
   /// Calls visit(const slot_view&) for each block that is live.
-  template <class Visit>
-  void each_live(Visit visit) const {
+  void each_live(auto visit) const {
     if (extent_.load(memory_order_relaxed) == 0) return;
     for (std::uint32_t slot = 0; slot != slots_; ++slot)
       if (records_[slot].live.load(memory_order_relaxed))
@@ -508,8 +507,7 @@ struct sampled_guard_pages : Then {
     /// Where a walk begins: it ignores blocks that are sampled later.
     std::uint64_t sampled_now() const noexcept { return sequence_; }
     /// Calls visit(block) for each block that was in use when sampled_now() returned `then`, and still is.
-    template <class Visit>
-    void each_sampled(std::uint64_t then, Visit visit) {
+    void each_sampled(std::uint64_t then, auto visit) {
       slots_.each_live([&](const detail::slot_view& view) {
         if (view.taken.sequence <= then) visit(const_cast<std::byte*>(view.block));
       });

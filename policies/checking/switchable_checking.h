@@ -86,8 +86,7 @@ inline const char* end_of_check(const char* at) noexcept {
 }
 
 /// Calls visit(check_entry, index) for each entry.
-template <class Visit>
-void each_check(const char* text, Visit visit) noexcept {
+void each_check(const char* text, auto visit) noexcept {
   std::size_t index = 0;
   for (const char* first = text;;) {
     const char* const end = end_of_check(first);

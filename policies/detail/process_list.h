@@ -132,8 +132,7 @@ class reclaim_member : public process_node {
   template <class Guard>
   class at_store {
    public:
-    template <class Make>
-    at_store(reclaim_member& m, Make make) : guard_(make()), member_(m), before_(m.visitor_.load(memory_order_relaxed)) {
+    at_store(reclaim_member& m, auto make) : guard_(make()), member_(m), before_(m.visitor_.load(memory_order_relaxed)) {
       if (*this) member_.visitor_.store(this_thread_number(), memory_order_relaxed);
     }
     ~at_store() {
@@ -177,13 +176,9 @@ struct reclaim_round {
 class process_list : fork_member {
  public:
   /// Calls ask(node) for each node in the registry, in the order in which they entered.
-  template <class Ask>
-  void ask_each_listed(Ask ask) noexcept {
-    ask_each(first_, [](const process_node&) { return true; }, ask);
-  }
+  void ask_each_listed(auto ask) noexcept { ask_each(first_, [](const process_node&) { return true; }, ask); }
   /// Calls ask(node) for each that can trim and has that rank, in the order in which they entered.
-  template <class Ask>
-  void ask_each_of_rank(int rank, Ask ask) noexcept {
+  void ask_each_of_rank(int rank, auto ask) noexcept {
     ask_each(first_to_trim_, [rank](const process_node& node) { return node.rank_ == rank; }, ask);
   }
   /// Asks the pools of the next rank to trim. Returns how many bytes they returned.
@@ -271,8 +266,7 @@ class process_list : fork_member {
       }
     }
   }
-  template <class Wanted, class Ask>
-  void ask_each(process_node*& first, Wanted wanted, Ask ask) noexcept {
+  void ask_each(process_node*& first, auto wanted, auto ask) noexcept {
     const inside_gate inside;
     for (asking now; next(now, first, wanted);) ask(*now.node);
   }
@@ -303,8 +297,7 @@ class process_list : fork_member {
   }
 
   /// Goes from the node that is asked now to the next one, or from none to the first. Returns false after the last.
-  template <class Wanted>
-  bool next(asking& now, process_node*& first, Wanted wanted) noexcept {
+  bool next(asking& now, process_node*& first, auto wanted) noexcept {
     const held lock(mutex());
     process_node* const before = now.node;
     if (before != nullptr) --before->asked_by_;

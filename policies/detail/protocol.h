@@ -51,8 +51,7 @@ struct free_link {
 };
 
 /// Calls visit(block) for each of the first `n` blocks.
-template <class Visit>
-void each_of(void* const* blocks, std::size_t n, Visit& visit) {
+void each_of(void* const* blocks, std::size_t n, auto& visit) {
   for (std::size_t i = 0; i != n; ++i) visit(blocks[i]);
 }
 
@@ -99,12 +98,8 @@ struct no_guard {
 /// The column of an axis that keeps nothing per chunk. One type for each axis, since a chunk inherits all of them.
 template <class Axis>
 struct no_column {
-  template <class Geometry>
-  TARN_STEP static constexpr std::size_t column_bytes(std::size_t, const Geometry&) noexcept {
-    return 0;
-  }
-  template <class Geometry>
-  TARN_STEP constexpr void open(std::byte*, std::size_t, const Geometry&) noexcept {}
+  TARN_STEP static constexpr std::size_t column_bytes(std::size_t, const auto&) noexcept { return 0; }
+  TARN_STEP constexpr void open(std::byte*, std::size_t, const auto&) noexcept {}
 };
 
 /// Whether all bytes of a new pool are zero: it contains its blocks and has a destructor. A static one then takes no space in

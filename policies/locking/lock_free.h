@@ -66,14 +66,8 @@ struct numbered_column {
   static constexpr std::uint32_t last_number = static_cast<Number>(-1);
   using link = Atomic<Number>;
 
-  template <class Geometry>
-  static constexpr std::size_t column_bytes(std::size_t blocks, const Geometry&) noexcept {
-    return multiply(blocks, sizeof(link));
-  }
-  template <class Geometry>
-  void open(std::byte* column, std::size_t, const Geometry&) noexcept {
-    links = reinterpret_cast<link*>(column);
-  }
+  static constexpr std::size_t column_bytes(std::size_t blocks, const auto&) noexcept { return multiply(blocks, sizeof(link)); }
+  void open(std::byte* column, std::size_t, const auto&) noexcept { links = reinterpret_cast<link*>(column); }
 
   link* links = nullptr;  // each is created when its block is carved, so large chunks cost no more than small ones
   std::uint32_t base = 0;
@@ -101,8 +95,7 @@ class chunks_apart {
   const Chunk* of(std::uint32_t n) const noexcept {
     return find([n](const Chunk& c) { return n - 1 - c.base < c.blocks; });
   }
-  template <class Geometry>
-  const Chunk* at(const void* block, const Geometry& g) const noexcept {
+  const Chunk* at(const void* block, const auto& g) const noexcept {
     return find([&](const Chunk& c) { return address_of(block) - address_of(c.first) < g.extent(c.blocks); });
   }
   std::size_t blocks() const noexcept { return blocks_; }
@@ -117,8 +110,7 @@ class chunks_apart {
   }
 
  private:
-  template <class Is>
-  const Chunk* find(Is is) const noexcept {
+  const Chunk* find(auto is) const noexcept {
     for (const auto& place : chunks_)
       if (const Chunk* const c = place.load(memory_order_acquire); c != nullptr && is(*c)) return c;
     return nullptr;
@@ -390,8 +382,7 @@ class tagged_stack {
   tagged_stack& operator=(const tagged_stack&) = delete;
 
   /// Takes the number on top, or none. `link_of(number)` returns the link of any number that was ever pushed.
-  template <class Links>
-  number pop(const Links& link_of) noexcept {
+  number pop(const auto& link_of) noexcept {
     head seen = head_.load(memory_order_acquire);
     while (number_of(seen) != none) {
       const number next = link_of(number_of(seen)).load(memory_order_relaxed);
@@ -413,8 +404,7 @@ class tagged_stack {
     }
   }
   /// How many numbers are in the stack, at most `limit`: any number up to that, while others change it.
-  template <class Links>
-  std::size_t count(std::size_t limit, const Links& link_of) const noexcept {
+  std::size_t count(std::size_t limit, const auto& link_of) const noexcept {
     std::size_t n = 0;
     for (number at = number_of(head_.load(memory_order_acquire)); at != none && n != limit; ++n)
       at = link_of(at).load(memory_order_relaxed);
@@ -466,8 +456,7 @@ class stack_calls {
     return guards_.grows_here();
   }
 
-  template <class Pool>
-  void* pop(Pool& pool) noexcept {
+  void* pop(auto& pool) noexcept {
     const chunk* c = nullptr;  // of the number popped, so that it is looked up once
     const number n = stack_.pop([&](number of) -> link& {
       c = detail::pointer_to(numbers_.chunk_of(of));
@@ -477,8 +466,7 @@ class stack_calls {
     const auto& g = pool.chunks.geometry();
     return c->first + g.distance(n - 1 - c->base) + g.offset();
   }
-  template <class Pool>
-  status push(Pool& pool, void* block) noexcept {
+  status push(auto& pool, void* block) noexcept {
     const auto& g = pool.chunks.geometry();
     const chunk& c = numbers_.chunk_at(block, g);
     const number slot = slot_in(c, g, block);
@@ -488,8 +476,7 @@ class stack_calls {
 
   TARN_NONBLOCKING_BEGIN_
   /// Takes unused blocks from the list. All but the one returned go onto the stack. After prepare() there are none.
-  template <class Pool>
-  TARN_NOINLINE void* pop_slow(Pool& pool) noexcept TARN_NONBLOCKING_IF_(Traits::one_chunk) {
+  TARN_NOINLINE void* pop_slow(auto& pool) noexcept TARN_NONBLOCKING_IF_(Traits::one_chunk) {
     if (void* const block = pop(pool)) return block;
     if (has_nothing_more()) return pop(pool);  // what was carved last is on the stack
     TARN_NOT_IF(store_idle);
@@ -502,8 +489,7 @@ class stack_calls {
   }
   TARN_NONBLOCKING_END_
   /// All unused blocks go onto the stack, so that the next allocations take no guard. Others wait for 32 of them at most.
-  template <class Pool>
-  void prepare(Pool& pool) noexcept {
+  void prepare(auto& pool) noexcept {
     void* run[most];
     for (std::size_t got = most; got != 0;) {
       [[maybe_unused]] const auto lock = core_guard();
@@ -512,24 +498,16 @@ class stack_calls {
       note_if_last(pool);
     }
   }
-  template <class Pool>
-  status push_slow(Pool& pool, void* block) noexcept {
-    return push(pool, block);
-  }
-  template <class Pool>
-  static status make_room(Pool&) noexcept {
-    return status::done;
-  }
+  status push_slow(auto& pool, void* block) noexcept { return push(pool, block); }
+  static status make_room(auto&) noexcept { return status::done; }
 
-  template <class Pool>
-  std::size_t pop_batch(Pool& pool, void** out, std::size_t n) noexcept {
+  std::size_t pop_batch(auto& pool, void** out, std::size_t n) noexcept {
     std::size_t got = 0;
     while (got != n && (out[got] = pop_slow(pool)) != nullptr) ++got;
     return got;
   }
   /// Links the blocks, then pushes them together; the first of the batch is allocated first.
-  template <class Pool>
-  status push_batch(Pool& pool, void* const* in, std::size_t n) noexcept {
+  status push_batch(auto& pool, void* const* in, std::size_t n) noexcept {
     if (n == 0) return status::done;
     const number first = number_of(pool.chunks.geometry(), in[0]);
     number last = first;
@@ -545,10 +523,8 @@ class stack_calls {
   /// Whether every possible block was carved, and is in use or on the stack; if so, a refusal waits for no thread.
   bool has_nothing_more() const noexcept { return nothing_more_.load(memory_order_acquire); }
 
-  template <class Pool>
-  static void drain(Pool&) noexcept {}
-  template <class Pool>
-  void drain_all(Pool& pool) noexcept {
+  static void drain(auto&) noexcept {}
+  void drain_all(auto& pool) noexcept {
     [[maybe_unused]] const auto lock = core_guard();
     nothing_more_.store(false, memory_order_relaxed);
     while (void* block = pop(pool)) pool.list.push_batch(pool.chunks, &block, 1);
@@ -560,23 +536,15 @@ class stack_calls {
   }
   void end() noexcept { guards_.end(); }
   /// Blocks on the stack.
-  template <class Pool>
-  std::size_t waiting(const Pool& pool) const noexcept {
+  std::size_t waiting(const auto& pool) const noexcept {
     return stack_.count(pool.chunks.carved(), [this](number n) -> link& { return link_of(n); });
   }
 
-  template <class Pool>
-  std::size_t shortage(Pool& pool, const chunk* fresh) noexcept {
-    return numbers_.shortage(fresh, pool.chunks.geometry());
-  }
-  template <class Pool>
-  void supply(Pool& pool, memory more) noexcept {
-    numbers_.supply(more, pool.chunks.geometry());
-  }
+  std::size_t shortage(auto& pool, const chunk* fresh) noexcept { return numbers_.shortage(fresh, pool.chunks.geometry()); }
+  void supply(auto& pool, memory more) noexcept { numbers_.supply(more, pool.chunks.geometry()); }
   static constexpr bool starves() noexcept { return false; }
   static constexpr void expect(std::size_t) noexcept {}
-  template <class Pool>
-  void adopt(Pool& pool, chunk& fresh) noexcept {
+  void adopt(auto& pool, chunk& fresh) noexcept {
     numbers_.add(fresh, pool.chunks.geometry());
     pool.chunks.adopt(fresh, pool.list);
   }
@@ -586,16 +554,14 @@ class stack_calls {
 
   // ---- called under the core guard -----------------------------------------------------------------------------------
 
-  template <class Pool>
-  std::size_t carve(Pool& pool, void** out) noexcept {
+  std::size_t carve(auto& pool, void** out) noexcept {
     const std::size_t got = pool.list.pop_batch(pool.chunks, out, most);
     for (std::size_t i = 0; i != got; ++i)
       ::new (static_cast<void*>(detail::pointer_to(link_of(number_of(pool.chunks.geometry(), out[i]))))) link(stack::none);
     return got;
   }
   /// Called when what was carved is on the stack.
-  template <class Pool>
-  void note_if_last(Pool& pool) noexcept {
+  void note_if_last(auto& pool) noexcept {
     if (pool.list.is_empty() && !pool.chunks.has_more() && is_at_cap(pool)) nothing_more_.store(true, memory_order_release);
   }
   /// Unknown in a pool without a growth policy, as in tests.

@@ -174,8 +174,7 @@ class depot {
 /// to 11 ns a block, batched 13 to 8; only one of the two is worse than none (prototype, Sapphire Rapids). Not into blocks of a
 /// page or more: they may have no memory yet, or no longer, and the system would have to find some for each. Not with one
 /// thread either, for which it is only a cost: python over malloc takes 1.65 s without it and 1.90 s with it (AMD EPYC).
-template <class Geometry>
-void write_each(magazine& m, const Geometry& geometry) noexcept {
+void write_each(magazine& m, const auto& geometry) noexcept {
   constexpr std::size_t page = 4096;
   if (geometry.stride() >= page || is_single_threaded()) return;
   for (void** b = m.bottom(); b != m.limit(); ++b) {
@@ -272,8 +271,7 @@ struct alignas(slot_bytes) thread_slot {
     changing.store(exchange_step::none, memory_order_relaxed);
   }
   /// Magazines grow with use, by one size after every second exchange, up to a quarter of the pool or grown_bytes.
-  template <class Chunks>
-  void used(std::size_t largest, const Chunks& chunks) noexcept {
+  void used(std::size_t largest, const auto& chunks) noexcept {
     if (++exchanges % 2 != 0) return;
     const std::size_t next = wanted + std::size_t{1};
     if (next < magazine::sizes_for(chunks.geometry().stride(), largest) && 4 * magazine::capacity(next) <= chunks.capacity())
@@ -315,8 +313,7 @@ class thread_slots {
     return slots != nullptr ? slots + (id - Threads) % group : nullptr;
   }
   /// Called with the core guard held. Null if there is no memory.
-  template <class Depot>
-  slot* make_group(unsigned id, Depot& depot) noexcept {
+  slot* make_group(unsigned id, auto& depot) noexcept {
     auto& place = far_[(id - Threads) / group];
     if (place.load(memory_order_relaxed) == nullptr) {
       void* const start = depot.carve(group * sizeof(slot));
@@ -327,8 +324,7 @@ class thread_slots {
     }
     return find(id);
   }
-  template <class Visit>
-  void each(Visit visit) noexcept {
+  void each(auto visit) noexcept {
     for (unsigned id = 1; id != Threads; ++id) visit(id, slots_[id]);
     for (unsigned g = 0; g != groups; ++g)
       if (slot* const slots = far_[g].load(memory_order_acquire))
@@ -384,8 +380,7 @@ class magazine_calls {
 
   // ---- the hot half --------------------------------------------------------------------------------------------------
 
-  template <class Pool>
-  TARN_STEP void* pop(Pool&) noexcept {
+  TARN_STEP void* pop(auto&) noexcept {
     const thread_record& me = Process::self();
     slot& s = slots_.slot_for(me);
     if (!s.is_of(me) || s.top == s.bottom) [[unlikely]] return nullptr;
@@ -395,8 +390,7 @@ class magazine_calls {
     if (block == nullptr) TARN_UNREACHABLE();  // so that this is also the caller's test for null
     return block;
   }
-  template <class Pool>
-  TARN_STEP status push(Pool&, void* block) noexcept {
+  TARN_STEP status push(auto&, void* block) noexcept {
     const thread_record& me = Process::self();
     slot& s = slots_.slot_for(me);
     if (!s.is_of(me) || s.top == s.limit) [[unlikely]] return status::full;
@@ -406,8 +400,7 @@ class magazine_calls {
 
   // ---- the slow half: once a magazine --------------------------------------------------------------------------------
 
-  template <class Pool>
-  TARN_NOINLINE void* pop_slow(Pool& pool) noexcept {
+  TARN_NOINLINE void* pop_slow(auto& pool) noexcept {
     slot* const s = mine(pool, call::allocates);
     if (s == nullptr) return pop_locked(pool);
     if (s->top == s->bottom && !refill(pool, *s)) return nullptr;  // further threads' slots are always reached here
@@ -429,8 +422,7 @@ class magazine_calls {
   template <class Pool>
   static status make_room(Pool&) noexcept { return status::done; }  // push() answers `full` instead
 
-  template <class Pool>
-  std::size_t pop_batch(Pool& pool, void** out, std::size_t n) noexcept {
+  std::size_t pop_batch(auto& pool, void** out, std::size_t n) noexcept {
     std::size_t got = 0;
     for (; got != n; ++got) {
       void* const block = pop(pool);
@@ -439,8 +431,7 @@ class magazine_calls {
     }
     return got;
   }
-  template <class Pool>
-  status push_batch(Pool& pool, void* const* in, std::size_t n) noexcept {
+  status push_batch(auto& pool, void* const* in, std::size_t n) noexcept {
     status answer = status::done;
     while (n != 0) {  // from the end, so that the first of the batch is handed out first
       void* const block = in[--n];
@@ -452,8 +443,7 @@ class magazine_calls {
   // ---- everything back to the list -----------------------------------------------------------------------------------
 
   /// The caller's blocks, the depot's, and those of threads that have exited. Other threads are asked for theirs.
-  template <class Pool>
-  void drain(Pool& pool) noexcept {
+  void drain(auto& pool) noexcept {
     Process::free_numbers(true);
     [[maybe_unused]] const auto lock = core_guard();
     slot* const own = own_slot();
@@ -462,8 +452,7 @@ class magazine_calls {
     scavenge(pool);
     ask_for_blocks(own);
   }
-  template <class Pool>
-  void drain_all(Pool& pool) noexcept {
+  void drain_all(auto& pool) noexcept {
     [[maybe_unused]] const auto lock = core_guard();
     slots_.each([&](unsigned, slot& its) { empty(pool, its); });
     while (unload_full(pool)) {}
@@ -474,8 +463,7 @@ class magazine_calls {
     starves_.store(false, memory_order_relaxed);
   }
   /// Blocks in threads' magazines and in the depot. While a thread exchanges its magazines, one of its two isn't counted.
-  template <class Pool>
-  std::size_t waiting(const Pool&) const noexcept {
+  std::size_t waiting(const auto&) const noexcept {
     std::size_t blocks = depot_.full_blocks();
     const_cast<magazine_calls*>(this)->slots_.each([&](unsigned, const slot& its) { blocks += its.blocks(); });
     return blocks;
@@ -493,14 +481,12 @@ class magazine_calls {
   // ---- memory for magazines ------------------------------------------------------------------------------------------
 
   /// Fresh chunks need no memory.
-  template <class Pool, class Chunk>
-  std::size_t shortage(Pool&, const Chunk* fresh) const noexcept {
+  std::size_t shortage(auto&, const auto* fresh) const noexcept {
     if (fresh != nullptr) return 0;
     [[maybe_unused]] const auto lock = core_guard();
     return depot_.shortage();
   }
-  template <class Pool>
-  void supply(Pool&, memory more) noexcept {
+  void supply(auto&, memory more) noexcept {
     [[maybe_unused]] const auto lock = core_guard();
     depot_.supply(more);
     starves_.store(false, memory_order_relaxed);
@@ -510,10 +496,7 @@ class magazine_calls {
     depot_.expect(blocks);
   }
   bool starves() const noexcept { return starves_.load(memory_order_relaxed); }
-  template <class Pool, class Chunk>
-  static void adopt(Pool& pool, Chunk& fresh) noexcept {
-    pool.chunks.adopt(fresh, pool.list);
-  }
+  static void adopt(auto& pool, auto& fresh) noexcept { pool.chunks.adopt(fresh, pool.list); }
 
  private:
   // ---- the caller's slot --------------------------------------------------------------------------------------------
@@ -548,8 +531,7 @@ class magazine_calls {
     return s;
   }
   /// Called under the core guard if trim() asked for the slot's blocks, see ask_for_blocks(), or after a fork.
-  template <class Pool>
-  slot* flush(Pool& pool, slot& s, const thread_record& me) noexcept {
+  slot* flush(auto& pool, slot& s, const thread_record& me) noexcept {
     empty(pool, s);
     if (magazine* const least = depot_.take_empty(0)) {  // so that this call doesn't take the same number again
       depot_.give_empty(s.current);
@@ -560,13 +542,11 @@ class magazine_calls {
     return detail::pointer_to(s);
   }
   /// Without a slot, or without room in it.
-  template <class Pool>
-  status push_locked(Pool& pool, void* block) noexcept {
+  status push_locked(auto& pool, void* block) noexcept {
     [[maybe_unused]] const auto lock = core_guard();
     return pool.list.push_batch(pool.chunks, &block, 1);
   }
-  template <class Pool>
-  void* pop_locked(Pool& pool) noexcept {
+  void* pop_locked(auto& pool) noexcept {
     [[maybe_unused]] const auto lock = core_guard();
     void* block = nullptr;
     if (pool.list.pop_batch(pool.chunks, &block, 1) == 0 && (unload_full(pool) || scavenge(pool)))
@@ -577,8 +557,7 @@ class magazine_calls {
   // ---- exchange ------------------------------------------------------------------------------------------------------
 
   /// Puts blocks into the empty current magazine, or replaces it. Returns whether there is a block now.
-  template <class Pool>
-  bool refill(Pool& pool, slot& s) noexcept {
+  bool refill(auto& pool, slot& s) noexcept {
     if (s.spare_is_full) {
       s.exchange();
       return true;
@@ -596,16 +575,14 @@ class magazine_calls {
     return true;
   }
   /// The slot keeps the larger of its two empty magazines.
-  template <class Pool>
-  void take_full(Pool& pool, slot& s) noexcept {
+  void take_full(auto& pool, slot& s) noexcept {
     if (s.spare == nullptr || s.spare->size < s.current->size) detail::swap_both(s.spare, s.current);
     if (s.current != nullptr) depot_.give_empty(s.current);
     s.use(depot_.take_full(), true);
     s.used(Largest, pool.chunks);
   }
   /// Takes blocks from the list, free or unused. They are not touched.
-  template <class Pool>
-  bool carve(Pool& pool, slot& s) noexcept {
+  bool carve(auto& pool, slot& s) noexcept {
     if (s.current->size < s.wanted) {
       if (magazine* const other = depot_.take_empty(s.wanted)) {
         const bool larger = other->size > s.current->size;
@@ -625,8 +602,7 @@ class magazine_calls {
   /// Makes room in the full current magazine, or puts an empty one in its place. If there is no memory for another, the older
   /// of the two is emptied into the list at once, because a thread's first frees come before the store can be called. A list of
   /// 10,000 nodes, built and cleared for the second time: 25 to 5 ns a node (Zen 5).
-  template <class Pool>
-  status make_space(Pool& pool, slot& s) noexcept {
+  status make_space(auto& pool, slot& s) noexcept {
     if (s.spare != nullptr && !s.spare_is_full) {
       s.exchange();
       return status::done;
@@ -643,8 +619,7 @@ class magazine_calls {
     s.used(Largest, pool.chunks);
     return status::done;
   }
-  template <class Pool>
-  status unload_oldest(Pool& pool, slot& s) noexcept {
+  status unload_oldest(auto& pool, slot& s) noexcept {
     magazine& oldest = s.spare != nullptr ? *s.spare : *s.current;
     const status answer = pool.list.push_batch(pool.chunks, oldest.bottom(), magazine::capacity(oldest.size));
     if (s.spare == nullptr) {
@@ -658,8 +633,7 @@ class magazine_calls {
 
   /// If chunks are returned automatically: every block in front of the list keeps its chunk here, so the depot keeps only a few
   /// full magazines. If nearly all memory is idle, it keeps none, and the caller's magazine only a few blocks.
-  template <class Pool>
-  status unload(Pool& pool, slot& s) noexcept {
+  status unload(auto& pool, slot& s) noexcept {
     constexpr std::size_t enough = 4;
     [[maybe_unused]] const auto lock = core_guard();
     const std::size_t few = pool.list.front_capacity(pool.chunks);
@@ -689,8 +663,7 @@ class magazine_calls {
   // ---- under the core guard ------------------------------------------------------------------------------------------
 
   /// Takes a full magazine from the depot. Returns whether there was one.
-  template <class Pool>
-  bool unload_full(Pool& pool) noexcept {
+  bool unload_full(auto& pool) noexcept {
     magazine* const m = depot_.take_full();
     if (m == nullptr) return false;
     pool.list.push_batch(pool.chunks, m->bottom(), magazine::capacity(m->size));
@@ -698,8 +671,7 @@ class magazine_calls {
     return true;
   }
   /// Returns whether there was a block.
-  template <class Pool>
-  bool empty(Pool& pool, slot& s) noexcept {
+  bool empty(auto& pool, slot& s) noexcept {
     if (!s.is_used()) return false;
     s.finish_exchange();
     const bool any = s.top != s.bottom || s.spare_is_full;
@@ -710,8 +682,7 @@ class magazine_calls {
     return any;
   }
   /// Takes over the slots of threads that exited. Returns whether there was a block in one.
-  template <class Pool>
-  bool scavenge(Pool& pool) noexcept {
+  bool scavenge(auto& pool) noexcept {
     ids& numbers = Process::ids();
     // These are the numbers of a library that may be unloaded.
     if (domain_.load(memory_order_relaxed) != detail::pointer_to(numbers)) return false;

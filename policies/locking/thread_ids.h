@@ -136,8 +136,7 @@ class number_holders {
   /// Checks the threads of some numbers, each time the next ones, and frees the numbers of threads that are gone. A thread that
   /// takes such a number sees what its previous holder did, because the system reports a thread as gone only after its last
   /// step. \param numbers  the most to check
-  template <class Ids>
-  TARN_COLD void look([[maybe_unused]] Ids& ids, [[maybe_unused]] unsigned numbers) noexcept {
+  TARN_COLD void look([[maybe_unused]] auto& ids, [[maybe_unused]] unsigned numbers) noexcept {
     if constexpr (platform::system::knows_threads) {
       const unsigned end = end_.load(memory_order_relaxed);
       for (unsigned seen = 0; seen != end && numbers != 0; ++seen) {
@@ -248,8 +247,7 @@ struct process_threads {
   static void free_numbers(bool all) noexcept { holders_of_numbers.look(ids(), all ? ids().count : 2); }
 
  private:
-  template <class Key>
-  static bool enrol_by_key(thread_record& me, Key& key) noexcept {
+  static bool enrol_by_key(thread_record& me, auto& key) noexcept {
     using told = told_number<process_threads>;
     const unsigned before = told::number(key.told());  // its variables are new, but it has a number
     if (before != 0) {

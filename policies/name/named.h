@@ -77,13 +77,9 @@ class text_writer {
   }
   /// Escapes with `escape(c)`, which writes a character of ASCII, and replaces what isn't UTF-8, because a name may be cut
   /// anywhere.
-  template <class Escape>
-  void put_text(const char* text, Escape escape) noexcept {
-    put_text(text, escape, as_it_is{*this});
-  }
+  void put_text(const char* text, auto escape) noexcept { put_text(text, escape, as_it_is{*this}); }
   /// \param escape_wide  of (character, bytes), writes one that isn't in ASCII
-  template <class Escape, class EscapeWide>
-  void put_text(const char* text, Escape escape, EscapeWide escape_wide) noexcept {
+  void put_text(const char* text, auto escape, auto escape_wide) noexcept {
     while (*text != 0) {
       const std::size_t n = character(text);
       if (n == 0) {

@@ -112,8 +112,7 @@ class atomic_word {
   static constexpr bool is_ordinary = (!system::has_threads || system::has_atomic_section) &&
                                       !(sizeof(T) > sizeof(void*) ? platform::has_wide_atomics : platform::has_atomics);
   /// `change` computes the new value from the old one, which is returned.
-  template <class Change>
-  TARN_STEP T changed(Change change) noexcept {
+  TARN_STEP T changed(auto change) noexcept {
     [[maybe_unused]] const typename system::atomic_section alone{};
     const T before = value_;
     value_ = change(before);

@@ -73,10 +73,7 @@ struct no_system {
   /// Several runs of pages whose memory is freed, or provided: see pages.h.
   static constexpr bool has_page_advice = false;
   /// Passes the text of /proc/self/smaps to take(text, bytes). Returns whether there is one.
-  template <class Take>
-  static bool read_memory_map(Take&&) noexcept {
-    return false;
-  }
+  static bool read_memory_map(auto&&) noexcept { return false; }
   /// Copies bytes from any address, valid or not. Returns whether it could.
   static bool read_anywhere(const void*, void*, std::size_t) noexcept { return false; }
 

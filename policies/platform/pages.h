@@ -89,8 +89,7 @@ class page_memory_over {
   /// Frees the pages of any number of runs, which start and end on pages of memory that is mapped privately, without a file. No
   /// thread may use them during this. A run has members `start` and `bytes`. Returns how many were freed, from the first on:
   /// fewer than `n` if the system refused one, such as locked pages; the rest weren't attempted. Leaves errno unchanged.
-  template <class Run>
-  static std::size_t discard([[maybe_unused]] const Run* runs, [[maybe_unused]] std::size_t n,
+  static std::size_t discard([[maybe_unused]] const auto* runs, [[maybe_unused]] std::size_t n,
                              [[maybe_unused]] page_advice how) noexcept {
     std::size_t gone = 0;
     if constexpr (System::exist) {
@@ -109,8 +108,7 @@ class page_memory_over {
 
  private:
   /// Returns how many of the runs were freed; 0: the system refused the first.
-  template <class Run>
-  static std::size_t discard_some(const Run* runs, std::size_t n, int advice) noexcept {
+  static std::size_t discard_some(const auto* runs, std::size_t n, int advice) noexcept {
     page_run some[runs_a_call];
     const std::size_t count = n < runs_a_call ? n : runs_a_call;
     for (std::size_t i = 0; i != count; ++i) some[i] = {runs[i].start, runs[i].bytes};

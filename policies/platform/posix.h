@@ -210,8 +210,7 @@ struct linux_system : posix_system {
 #endif
   }
 
-  template <class Take>
-  static bool read_memory_map(Take&& take) noexcept {
+  static bool read_memory_map(auto&& take) noexcept {
     const uncancelled whole;
     const int file = ::open("/proc/self/smaps", O_RDONLY | O_CLOEXEC);
     if (file < 0) return false;

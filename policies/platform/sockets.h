@@ -159,8 +159,7 @@ class local_socket {
     int descriptor_;
   };
 
-  template <class Call>
-  static auto retried(Call call) noexcept -> decltype(call()) {
+  static auto retried(auto call) noexcept -> decltype(call()) {
     auto result = call();
     while (result < 0 && errno == EINTR) result = call();
     return result;

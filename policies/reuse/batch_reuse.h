@@ -56,8 +56,7 @@ class batch_stack {
 
   /// Packs blocks[0..63].
   /// \param in  reads and writes the words of free blocks (free_words): at least 2 in each
-  template <class Words>
-  void give(void* const* blocks, const Words& in) noexcept {
+  void give(void* const* blocks, const auto& in) noexcept {
     TARN_ROUNDS(words_of_batch, batch);
     const std::size_t words = in.count();
     in.write(blocks[0], 0, head_);
@@ -83,8 +82,7 @@ class batch_stack {
 
   /// Unpacks the newest batch into out[0..63]. Returns false if there is none, or if an address can't be trusted; the stack is
   /// then empty.
-  template <class Words>
-  bool take(void** out, const Words& in) noexcept {
+  bool take(void** out, const auto& in) noexcept {
     if (head_ == nullptr) return false;
     TARN_ROUNDS(words_of_batch, batch);
     TARN_ROUNDS(pieces_of_batch, batch / 2);
@@ -137,8 +135,7 @@ class batch_stack {
   // and allocated again, huge pages: 1.08 to 0.96 of the time of a handwritten version. Two words at a time need one test for
   // two. A list of 10,000 elements, filled and cleared: 58 to 48 instructions and 5.1 to 4.5 ns an element (g++ 12, Xeon with
   // AMX).
-  template <class Words>
-  static void write_words(const Words& in, void* block, void* const* from, std::size_t words) noexcept {
+  static void write_words(const auto& in, void* block, void* const* from, std::size_t words) noexcept {
     std::size_t w = 0;
     for (; w + 2 <= words; w += 2) {
       TARN_ROUND(words_of_batch, 2);
@@ -147,8 +144,7 @@ class batch_stack {
     }
     if (w != words) in.write(block, w, from[w]);
   }
-  template <class Words>
-  static void read_words(const Words& in, void* block, void** to, std::size_t words) noexcept {
+  static void read_words(const auto& in, void* block, void** to, std::size_t words) noexcept {
     std::size_t w = 0;
     for (; w + 2 <= words; w += 2) {
       TARN_ROUND(words_of_batch, 2);
@@ -191,12 +187,10 @@ struct batch_reuse {
   /// The column: storage for the large front, in chunks of at least 32 times its size.
   template <class Traits>
   struct per_chunk {
-    template <class Geometry>
-    static constexpr std::size_t column_bytes(std::size_t blocks, const Geometry& geometry) noexcept {
+    static constexpr std::size_t column_bytes(std::size_t blocks, const auto& geometry) noexcept {
       return Front > own_front && blocks * geometry.stride() / 32 >= front_bytes ? front_bytes : 0;
     }
-    template <class Geometry>
-    void open(std::byte* column, std::size_t blocks, const Geometry& geometry) noexcept {
+    void open(std::byte* column, std::size_t blocks, const auto& geometry) noexcept {
       front = column_bytes(blocks, geometry) == 0 ? nullptr : reinterpret_cast<void**>(column);
     }
     void** front = nullptr;
@@ -282,8 +276,7 @@ struct batch_reuse {
 
     TARN_STEP bool is_empty() const noexcept { return front_.size() == 0 && batches_.empty(); }
     /// The chunk whose column holds the front may be returned: gone().
-    template <class Take>
-    void drain(chunks_type& chunks, Take take) noexcept {
+    void drain(chunks_type& chunks, auto take) noexcept {
       void* some[batch];
       while (const std::size_t got = front_.take(some, batch)) detail::each_of(some, got, take);
       while (batches_.take(some, words(chunks))) detail::each_of(some, detail::without_nulls(some, batch), take);

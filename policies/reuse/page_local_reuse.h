@@ -107,8 +107,7 @@ class page_local_list {
     static_cast<shelf_places<Column, Traits::returns_pages>&>(c) = {};
     c.bitmap.forget();
   }
-  template <class Take>
-  void drain(chunks_type& chunks, Take take) noexcept {
+  void drain(chunks_type& chunks, auto take) noexcept {
     settle(chunks);
     while (recommit()) {}
     void* some[batch];
@@ -341,8 +340,7 @@ struct page_local_reuse {
   };
 
  private:
-  template <class Geometry>
-  static constexpr std::size_t page_words(const Geometry& geometry) noexcept {
+  static constexpr std::size_t page_words(const auto& geometry) noexcept {
     const std::size_t words = PageBytes / geometry.stride() / detail::block_bitmap<>::word_blocks;
     return std::bit_floor(detail::clamped(words, 1, detail::block_bitmap<>::word_blocks));
   }
@@ -352,17 +350,14 @@ struct page_local_reuse {
   template <class Traits>
   struct per_chunk : detail::shelf_places<per_chunk<Traits>, Traits::returns_pages> {
     using bitmap_type = detail::block_bitmap<std::conditional_t<Traits::returns_pages, detail::idle_units, detail::no_units>>;
-    template <class Geometry>
-    static constexpr unsigned unit_shift(const Geometry& geometry) noexcept {
+    static constexpr unsigned unit_shift(const auto& geometry) noexcept {
       if constexpr (!Traits::returns_pages) return 0;
       else return detail::idle_units::shift_for(geometry.stride(), detail::system_pages::bytes_here());
     }
-    template <class Geometry>
-    static constexpr std::size_t column_bytes(std::size_t blocks, const Geometry& geometry) noexcept {
+    static constexpr std::size_t column_bytes(std::size_t blocks, const auto& geometry) noexcept {
       return bitmap_type::bytes(blocks, page_words(geometry), unit_shift(geometry));
     }
-    template <class Geometry>
-    void open(std::byte* column, std::size_t blocks, const Geometry& geometry) noexcept {
+    void open(std::byte* column, std::size_t blocks, const auto& geometry) noexcept {
       bitmap.open(column, blocks, page_words(geometry), unit_shift(geometry));
     }
     bitmap_type bitmap;

@@ -182,10 +182,8 @@ struct no_page_counts {};
 
 /// For a pool whose pages stay.
 struct no_page_returns {
-  template <class Chunk>
-  TARN_STEP static void shelve(Chunk&, unsigned) noexcept {}
-  template <class Chunk>
-  TARN_STEP static void remove(Chunk&) noexcept {}
+  TARN_STEP static void shelve(auto&, unsigned) noexcept {}
+  TARN_STEP static void remove(auto&) noexcept {}
   TARN_STEP static constexpr bool is_thinned() noexcept { return false; }
   TARN_STEP static constexpr bool goes_on(std::size_t, std::size_t) noexcept { return false; }
 };
@@ -234,8 +232,7 @@ class page_returns {
   /// Removes blocks whose pages will be freed from the bitmaps: `runs`, each with its chunk, at most `n`, from the emptiest
   /// chunks. Returns how many. They count as decommitted immediately. A thread that takes decommitted blocks holds the growth
   /// guard, as the caller does, so none is used before its pages are freed.
-  template <class Shelve>
-  std::size_t take_idle(chunks_type& chunks, memory* runs, chunk** of, std::size_t n, Shelve shelve) noexcept {
+  std::size_t take_idle(chunks_type& chunks, memory* runs, chunk** of, std::size_t n, auto shelve) noexcept {
     std::size_t got = 0;
     std::size_t bytes = 0;
     while (got != n && bytes < most_bytes_at_once) {
@@ -256,8 +253,7 @@ class page_returns {
     return got;
   }
   /// The system refused the run: its blocks are as before.
-  template <class Shelve>
-  void put_back(chunks_type& chunks, memory run, chunk& c, Shelve shelve) noexcept {
+  void put_back(chunks_type& chunks, memory run, chunk& c, auto shelve) noexcept {
     const auto& g = chunks.geometry();
     const std::size_t from = address_of(run.start) - address_of(c.first);
     const std::size_t last = g.slot_around(from + run.bytes - 1) / block_bitmap<>::word_blocks;
@@ -266,8 +262,7 @@ class page_returns {
     put_off(chunks);
   }
   /// Decommitted blocks may be taken again: those of a word, of the fullest chunk. Returns whether there were some.
-  template <class Shelve>
-  bool recommit(Shelve shelve) noexcept {
+  bool recommit(auto shelve) noexcept {
     Column* const column = decommitted_shelves_.fullest();
     if (column == nullptr) return false;
     chunk& c = static_cast<chunk&>(*column);

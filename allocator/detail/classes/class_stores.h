@@ -116,8 +116,7 @@ class regions_to_return {
   /// Writes, so that of two threads, one that pushes and then tries the mutex, and one that unlocks it and then asks here, at
   /// least one sees what the other did.
   bool any() noexcept { return first_.fetch_or(0, memory_order_acq_rel) != 0; }
-  template <class Visit>
-  void take_each(Visit visit) noexcept {
+  void take_each(auto visit) noexcept {
     for (auto at = first_.exchange(0, memory_order_acq_rel); at != 0;) {
       const node n = *reinterpret_cast<const node*>(at);
       at = n.next;
@@ -158,8 +157,7 @@ class owner_stores {
     return Store::best_size(bytes, alignment);
   }
 
-  template <class Values>
-  constexpr explicit owner_stores(const Values& values) noexcept
+  constexpr explicit owner_stores(const auto& values) noexcept
       : source_(values.template get<Store>()), second_(values.template get<Exhaustion>()) {}
 
   memory acquire(std::size_t bytes, std::size_t alignment, const void* = nullptr) noexcept {
@@ -230,8 +228,7 @@ class owner_stores {
     return larger(alignment, alignof(regions_to_return::node));
   }
 
-  template <class Call>
-  auto at_store(Call call) noexcept {
+  auto at_store(auto call) noexcept {
     if (mutex_.is_mine()) return decltype(call())();  // a store came back: it isn't called within its own call
     const auto got = [&]() -> decltype(call()) {
       const at_stores held(mutex_);
@@ -548,16 +545,14 @@ class known_spans {
     return r;
   }
   /// Calls visit(record) for the span that contains the address. Returns whether there is one.
-  template <class Visit>
-  bool find(const void* address, Visit visit) const noexcept {
+  bool find(const void* address, auto visit) const noexcept {
     const held lock(mutex_);
     const Record* const r = tree_.find(address, {});
     if (r != nullptr) visit(*r);
     return r != nullptr;
   }
   /// Calls visit(record) for the span that starts next after the address, if there is one.
-  template <class Visit>
-  void next_after(const void* address, Visit visit) const noexcept {
+  void next_after(const void* address, auto visit) const noexcept {
     const held lock(mutex_);
     if (const Record* const r = tree_.after(address)) visit(*r);
   }
@@ -599,8 +594,7 @@ class direct_chunks : public owner_stores<Store, Exhaustion, Locking> {
       Exhaustion::traits.has_second(), second_of_owner<owner_stores<Store, Exhaustion, Locking>, Exhaustion>,
       std::conditional_t<Exhaustion::traits.reclaims, Exhaustion, class_asks<Exhaustion>>>;  // who reclaims asks siblings, too
 
-  template <class Values>
-  constexpr explicit direct_chunks(const Values& values) noexcept : owner_stores<Store, Exhaustion, Locking>(values) {}
+  constexpr explicit direct_chunks(const auto& values) noexcept : owner_stores<Store, Exhaustion, Locking>(values) {}
 
   static void belong_to(class_pools) noexcept {}
 

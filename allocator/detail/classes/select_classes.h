@@ -125,16 +125,14 @@ template <class... Complaints>
 struct rejected_body<rejected<Complaints...>> : rejected<> {
   static_assert(((sizeof(Complaints) != 0) && ...));
   using classes = geometric_classes<>;
-  template <class... Anything>
-  constexpr explicit(false) rejected_body(const Anything&...) noexcept {}
+  constexpr explicit(false) rejected_body(const auto&...) noexcept {}
   static std::size_t usable_size(const void*) noexcept { return 0; }
   static void* allocate_or_null(std::size_t, std::size_t = 1) noexcept { return nullptr; }
   static void deallocate_sized(void*, std::size_t, std::size_t) noexcept {}
   static constexpr std::size_t tabled_bytes = 0, tabled_alignment = 1;
   static void* hit_tabled(std::size_t) noexcept { return nullptr; }
   static void deallocate_tabled(void*, std::size_t) noexcept {}
-  template <class Visit>
-  void each_pool(Visit) noexcept {}
+  void each_pool(auto) noexcept {}
   static large_counts large() noexcept { return {}; }
   static void reset() noexcept {}
   static void keep_no_large() noexcept {}

@@ -138,8 +138,7 @@ class class_lookup {
 /// The pool of a class, and the memory that contains it.
 template <class Pool>
 struct class_member {
-  template <class... Given>
-  explicit class_member(owned where, const Given&... given) noexcept : pool(given...), place(where) {}
+  explicit class_member(owned where, const auto&... given) noexcept : pool(given...), place(where) {}
   Pool pool;  // first: the hot path reaches it at offset 0
   owned place;
 };
@@ -147,23 +146,13 @@ struct class_member {
 /// \tparam Inside  whether they are in the owner
 template <class Member, std::size_t Count, bool Inside>
 struct class_places {
-  template <class Stores>
-  owned take(Stores& stores, std::size_t) noexcept {
-    return stores.acquire_any(sizeof(Member), alignof(Member));
-  }
-  template <class Stores>
-  void give(Stores& stores, owned place) noexcept {
-    stores.release(place, alignof(Member));
-  }
+  owned take(auto& stores, std::size_t) noexcept { return stores.acquire_any(sizeof(Member), alignof(Member)); }
+  void give(auto& stores, owned place) noexcept { stores.release(place, alignof(Member)); }
 };
 template <class Member, std::size_t Count>
 struct class_places<Member, Count, true> {
-  template <class Stores>
-  owned take(Stores&, std::size_t i) noexcept {
-    return {{room.members + i * sizeof(Member), sizeof(Member)}};
-  }
-  template <class Stores>
-  void give(Stores&, owned) noexcept {}
+  owned take(auto&, std::size_t i) noexcept { return {{room.members + i * sizeof(Member), sizeof(Member)}}; }
+  void give(auto&, owned) noexcept {}
 
   union {
     std::byte none = {};  // the initial member: a constant that takes no space in the executable
@@ -206,8 +195,7 @@ class class_members {
   }
 
   /// Calls visit(class, pool) for each that there is.
-  template <class Visit>
-  void each(Visit visit) {
+  void each(auto visit) {
     for (std::size_t i = 0; i != Classes::count; ++i)
       if (member* const m = find(i)) visit(i, m->pool);
   }
@@ -264,8 +252,7 @@ class size_class_body {
   /// In bytes: that of std::max_align_t, or less if a listed class has less.
   static constexpr std::size_t default_alignment = smaller(alignof(std::max_align_t), lookup::common_alignment);
 
-  template <class Values>
-  constexpr explicit size_class_body(const Values& values) noexcept
+  constexpr explicit size_class_body(const auto& values) noexcept
       : chunks_(values), kept_(values) {}
   size_class_body(const size_class_body&) = delete;
 
@@ -436,10 +423,7 @@ class size_class_body {
   }
 
   /// Calls visit(class, pool) for each class that has a pool. Throws: what visit throws.
-  template <class Visit>
-  void each_pool(Visit visit) {
-    members_.each(visit);
-  }
+  void each_pool(auto visit) { members_.each(visit); }
 
   /// Returns whether the address lies in memory of a class, or in a block in use with a region of its own.
   /// O(classes * log(chunks of a class) + such blocks).
@@ -504,14 +488,12 @@ class size_class_body {
     if (m == nullptr && give_idle_back()) m = members_.make(i, chunks_, kept_, class_pools{this, trim_idle});
     return m;
   }
-  template <class Limit>
-  void* allocate_for(std::size_t bytes, std::size_t alignment, Limit limit) noexcept {
+  void* allocate_for(std::size_t bytes, std::size_t alignment, auto limit) noexcept {
     if (member* const m = ready(bytes, alignment)) [[likely]]
       return inspector::allocate_or_null(m->pool, limit);
     return allocate_slow(bytes, alignment, limit);
   }
-  template <class Limit>
-  TARN_NOINLINE void* allocate_slow(std::size_t bytes, std::size_t alignment, Limit limit) noexcept {
+  TARN_NOINLINE void* allocate_slow(std::size_t bytes, std::size_t alignment, auto limit) noexcept {
     const std::size_t i = lookup::find(bytes, alignment);
     if (i == none) return try_allocate_large(bytes, alignment);
     member* const m = made(i);
@@ -602,8 +584,7 @@ class kept_policies : kept_policy<Exhaustion>, kept_policy<Checking>, kept_polic
   static constexpr void (*report)(const misuse&) noexcept = &reporter_of<Checking>::report;
   using exhaustion = std::conditional_t<ForMalloc, tells_errno<of_chunks>, of_chunks>;
 
-  template <class Values>
-  constexpr explicit kept_policies(const Values& values) noexcept
+  constexpr explicit kept_policies(const auto& values) noexcept
       : kept_policy<Exhaustion>(values.template get<Exhaustion>()),
         kept_policy<Checking>(values.template get<Checking>()),
         kept_policy<Ps>(values.template get<Ps>())... {}

@@ -29,30 +29,16 @@ class rejected {
   using reservation = rejected;
   static constexpr bool refuses = false;
 
-  template <class... Anything>
-  constexpr explicit(false) rejected(const Anything&...) noexcept {}
+  constexpr explicit(false) rejected(const auto&...) noexcept {}
 
-  template <class... Anything>
-  void* allocate(const Anything&...) noexcept {
-    return nullptr;
-  }
-  template <class... Anything>
-  void* try_allocate(const Anything&...) noexcept {
-    return nullptr;
-  }
+  void* allocate(const auto&...) noexcept { return nullptr; }
+  void* try_allocate(const auto&...) noexcept { return nullptr; }
   void* allocate_or_null() noexcept { return nullptr; }
-  template <class... Anything>
-  void* allocate_within(const Anything&...) noexcept {
-    return nullptr;
-  }
-  template <class... Anything>
-  void deallocate(const Anything&...) noexcept {}
+  void* allocate_within(const auto&...) noexcept { return nullptr; }
+  void deallocate(const auto&...) noexcept {}
   std::size_t allocate_batch(span<void*>) noexcept { return 0; }
   std::size_t try_allocate_batch(span<void*>) noexcept { return 0; }
-  template <class Anything>
-  std::size_t allocate_batch_within(const Anything&, span<void*>) noexcept {
-    return 0;
-  }
+  std::size_t allocate_batch_within(const auto&, span<void*>) noexcept { return 0; }
   void deallocate_batch(span<void* const>) noexcept {}
   void* try_allocate_large(std::size_t, std::size_t) noexcept { return nullptr; }
   void deallocate_large(void*) noexcept {}
@@ -64,37 +50,21 @@ class rejected {
   std::size_t remaining() const noexcept { return 0; }
   void release() noexcept {}
   std::size_t trim() noexcept { return 0; }
-  template <class... Anything>
-  maintained maintain(const Anything&...) noexcept {
-    return maintained::done;
-  }
+  maintained maintain(const auto&...) noexcept { return maintained::done; }
   void hand_over() noexcept {}
-  template <class... Anything>
-  void note_site(const Anything&...) noexcept {}
+  void note_site(const auto&...) noexcept {}
   std::size_t verify() noexcept { return 0; }
   bool owns(const void*) const noexcept { return false; }
   static constexpr std::size_t block_size() noexcept { return 1; }
   static constexpr std::size_t block_alignment() noexcept { return 1; }
   std::size_t capacity() const noexcept { return 0; }
-  template <class... Anything>
-  static constexpr std::size_t bytes_for(const Anything&...) noexcept {
-    return 1;
-  }
-  template <class... Anything>
-  static constexpr std::size_t bytes_for_peak(const Anything&...) noexcept {
-    return 1;
-  }
-  template <class... Anything>
-  static constexpr std::size_t blocks_in(const Anything&...) noexcept {
-    return 1;
-  }
+  static constexpr std::size_t bytes_for(const auto&...) noexcept { return 1; }
+  static constexpr std::size_t bytes_for_peak(const auto&...) noexcept { return 1; }
+  static constexpr std::size_t blocks_in(const auto&...) noexcept { return 1; }
   int statistics() const noexcept { return 0; }
   const rejected& store() const noexcept { return *this; }
   int pages() const noexcept { return 0; }
-  template <class... Anything>
-  bool explain_fault(const Anything&...) const noexcept {
-    return false;
-  }
+  bool explain_fault(const auto&...) const noexcept { return false; }
 
  protected:
   void open() noexcept {}

@@ -40,8 +40,7 @@ class array_inside {
   using array = typename Traits::store::template array<Traits>;
 
  public:
-  template <class Values>
-  constexpr explicit array_inside(const Values&) noexcept {}
+  constexpr explicit array_inside(const auto&) noexcept {}
   TARN_STEP array& get() const noexcept { return array_; }
 
  private:
@@ -58,8 +57,7 @@ class array_chunk : public chunks_not_walked {
   using geometry_type = typename Traits::geometry;
   using chunk = array_chunk;  // a chunk is its own record
 
-  template <class Values>
-  constexpr explicit array_chunk(const Values& values) noexcept : array_(values) {}
+  constexpr explicit array_chunk(const auto& values) noexcept : array_(values) {}
   array_chunk(const array_chunk&) = delete;
   array_chunk& operator=(const array_chunk&) = delete;
 
@@ -90,8 +88,7 @@ class array_chunk : public chunks_not_walked {
     return got;
   }
   /// Calls visit(block) for every block that was handed out at least once, used or free, by ascending address.
-  template <class Visit>
-  void each_carved(Visit visit) {
+  void each_carved(auto visit) {
     for (std::size_t i = 0; i != carved_; ++i) visit(block_at(i));
   }
   /// Makes it as new. Returns the bytes of the array, or 0 if no block was handed out.
@@ -132,8 +129,7 @@ class checked_array : public suspicions<Traits>, public chunks_not_walked {
   using chunk = typename Traits::chunk;
   static constexpr bool may_lose_chunks = false;
 
-  template <class Values>
-  constexpr explicit checked_array(const Values& values) noexcept : array_(values) {}
+  constexpr explicit checked_array(const auto& values) noexcept : array_(values) {}
   checked_array(const checked_array&) = delete;
   checked_array& operator=(const checked_array&) = delete;
 
@@ -185,12 +181,10 @@ class checked_array : public suspicions<Traits>, public chunks_not_walked {
     while (got != n && (out[got] = carve()) != nullptr) ++got;
     return got;
   }
-  template <class Visit>
-  void each_carved(Visit visit) {
+  void each_carved(auto visit) {
     for (std::size_t i = 0; i != chunk_.carved; ++i) visit(block_at(i));
   }
-  template <class Visit>
-  void each(Visit visit) {
+  void each(auto visit) {
     if (chunk_.carved != 0) visit(chunk_);
   }
   /// Makes it as new. Returns the bytes of the array, or 0 if no block was handed out.

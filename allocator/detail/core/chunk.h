@@ -207,8 +207,7 @@ class carving_list {
   }
   void forget() noexcept { first_ = nullptr; }
   /// Whether there are fewer blocks to carve than `blocks`. Looks no further than needed, or than a record can be believed.
-  template <class Believes>
-  bool has_fewer_than(std::size_t blocks, Believes believes) const noexcept {
+  bool has_fewer_than(std::size_t blocks, auto believes) const noexcept {
     for (const Chunk* c = first_; c != nullptr && believes(*c); c = c->next) {
       if (c->blocks - c->carved >= blocks) return false;
       blocks -= c->blocks - c->carved;

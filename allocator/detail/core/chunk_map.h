@@ -226,8 +226,7 @@ class chunk_table {
     if (least <= last.size() && is_coarse_enough) return 0;
     return std::bit_ceil(larger(4 * entries, 32)) * sizeof(place);
   }
-  template <class After>
-  void supply(memory more, const Geometry& g, After after) noexcept {
+  void supply(memory more, const Geometry& g, auto after) noexcept {
     if (!more) return;
     next_.open(static_cast<place*>(more.start), std::bit_floor(more.bytes / sizeof(place)),
                static_cast<unsigned>(larger(now_.shift(), wanted_shift_)));
@@ -236,8 +235,7 @@ class chunk_table {
   }
 
   /// The caller has inserted the chunk elsewhere, so that after() finds it.
-  template <class After>
-  void insert(Chunk& c, const Geometry& g, After after) noexcept {
+  void insert(Chunk& c, const Geometry& g, auto after) noexcept {
     if (!now_.has_places()) now_.open(own_places_, own_few, 0);
     ++chunks_;
     if (now_.is_empty()) begin_with(c, g);
@@ -260,8 +258,7 @@ class chunk_table {
     --moved_;
   }
   /// A chunk wasn't found: continues with the next table, which may have it.
-  template <class After>
-  void missed(const Geometry& g, After after) noexcept {
+  void missed(const Geometry& g, auto after) noexcept {
     if (next_.has_places()) make_ready(least_steps, g, after);
   }
   void forget_all() noexcept {
@@ -313,8 +310,7 @@ class chunk_table {
     if (next_.has_places() && next_.is_empty()) next_.use_shift(now_.shift());
   }
   /// Enters all chunks again, with larger granules, except the new one. Precondition: they are few.
-  template <class After>
-  void coarsen(const Chunk& coming, const Geometry& g, After after) noexcept {
+  void coarsen(const Chunk& coming, const Geometry& g, auto after) noexcept {
     const auto each = [&](auto visit) {
       for (Chunk* c = after(nullptr); c != nullptr; c = after(c->first))
         if (c != detail::pointer_to(coming)) visit(*c);
@@ -338,8 +334,7 @@ class chunk_table {
   /// What is left to do for the next table: places to clear, and entries to add.
   std::size_t steps_left() const noexcept { return next_.size() - cleared_ + (chunks_ - moved_) * steps_of_chunk(); }
   /// Continues with the next table, for some steps, and switches to it when it is ready.
-  template <class After>
-  void make_ready(std::size_t steps, const Geometry& g, After after) noexcept {
+  void make_ready(std::size_t steps, const Geometry& g, auto after) noexcept {
     const std::size_t cleared = smaller(steps, next_.size() - cleared_);
     next_.wipe(cleared_, cleared_ + cleared);
     cleared_ += cleared;
@@ -370,8 +365,7 @@ class chunk_table {
 
 // The chunks of a pool as a search tree in their own records: it needs no memory, so a chunk can always be entered.
 
-template <class Chunk>
-TARN_STEP bool lies_in(const Chunk& chunk, const void* block, std::size_t extent) noexcept {
+TARN_STEP bool lies_in(const auto& chunk, const void* block, std::size_t extent) noexcept {
   return address_of(block) - address_of(chunk.first) < extent;  // before the chunk it wraps to a huge number
 }
 
@@ -629,8 +623,7 @@ class only_chunk {
 };
 
 /// Whether a region overlaps that of a chunk. Chunks don't overlap, so only the two neighbours matter.
-template <class Map>
-bool overlaps(const Map& map, memory region) noexcept {
+bool overlaps(const auto& map, memory region) noexcept {
   const auto meets = [region](const auto* c) { return c != nullptr && detail::overlap(c->region, region); };
   return meets(map.up_to(region.start)) || meets(map.after(region.start));
 }

@@ -44,8 +44,7 @@ class free_bits {
   }
   /// Takes up to `n` free blocks, in ascending order: calls visit(block's number). Returns how many fewer it has. If the bits
   /// were overwritten, it may name blocks that aren't free, and lose some.
-  template <class Visit>
-  std::size_t take(std::size_t n, Visit visit) noexcept {
+  std::size_t take(std::size_t n, auto visit) noexcept {
     const std::size_t had = free_;
     for (n = smaller(n, free_); n != 0 && next_ < ready_;) {
       word& bits = words_[next_];

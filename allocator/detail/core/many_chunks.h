@@ -157,8 +157,7 @@ class many_chunks : public suspicions<Traits>, public walks_of<Traits> {
     if (c.carved != c.blocks) untouched_.push(c);
   }
   /// A fresh chunk becomes part of the pool.
-  template <class List>
-  TARN_STEP void adopt(chunk& c, List& list) noexcept {
+  TARN_STEP void adopt(chunk& c, auto& list) noexcept {
     if constexpr (Traits::is_walked) this->enter(c);
     newest_ = newest_ % marks + c.blocks * marks;
     insert(c);
@@ -184,8 +183,7 @@ class many_chunks : public suspicions<Traits>, public walks_of<Traits> {
   }
   bool has_untouched() const noexcept { return untouched_.has_untouched(); }
   /// Calls visit(chunk) for each that has carved and uncarved blocks.
-  template <class Visit>
-  void each_begun(Visit visit) noexcept {
+  void each_begun(auto visit) noexcept {
     for (chunk *c = untouched_.first(), *next; c != nullptr && c->carved != 0; c = next) {
       next = c->next;
       visit(*c);
@@ -248,8 +246,7 @@ class many_chunks : public suspicions<Traits>, public walks_of<Traits> {
   /// The next chunk by ascending address, or null.
   chunk* after(const void* address) noexcept { return map_.after(address); }
   /// Calls visit(chunk) for each chunk, by ascending address. visit() may return the chunk to the store.
-  template <class Visit>
-  void each(Visit visit) {
+  void each(auto visit) {
     for (chunk* c = map_.after(nullptr); c != nullptr;) {
       const std::byte* const first = c->first;
       visit(*c);
@@ -257,8 +254,7 @@ class many_chunks : public suspicions<Traits>, public walks_of<Traits> {
     }
   }
   /// The same by descending address.
-  template <class Visit>
-  void each_downwards(Visit visit) {
+  void each_downwards(auto visit) {
     for (auto at = size_max;;) {
       const chunk* const c = map_.up_to(reinterpret_cast<void*>(at));
       if (c == nullptr) return;
@@ -267,15 +263,13 @@ class many_chunks : public suspicions<Traits>, public walks_of<Traits> {
     }
   }
   /// As each(), from the chunk that the address lies in, or from the next one, as long as visit() returns true.
-  template <class Visit>
-  void each_from(const void* address, Visit visit) {
+  void each_from(const void* address, auto visit) {
     chunk* c = find(address);
     if (c == nullptr) c = map_.after(address);
     while (c != nullptr && visit(*c)) c = map_.after(c->first);
   }
   /// Calls visit(block) for every block that was allocated at least once, used or free, by ascending address.
-  template <class Visit>
-  void each_carved(Visit visit) {
+  void each_carved(auto visit) {
     each([&](chunk& c) {
       for (std::size_t i = 0; i != c.carved; ++i) visit(block_at(c.first, i));
     });

@@ -21,22 +21,19 @@ namespace tarn::detail {
 // ---- reports ---------------------------------------------------------------------------------------------------------------
 
 /// The address of its state identifies the pool.
-template <class State>
-void name_pool(const State& s, misuse& what) noexcept {
+void name_pool(const auto& s, misuse& what) noexcept {
   what.pool = detail::pointer_to(s);
   what.block_size = s.chunks.geometry().block_size();
 }
 TARN_NONBLOCKING_BEGIN_
 /// Reports what was noted, with nothing held. Called only in a wrong program.
-template <class State>
-TARN_COLD void report(State& s, pending_report& one) noexcept TARN_NONBLOCKING_IF_(true) {
+TARN_COLD void report(auto& s, pending_report& one) noexcept TARN_NONBLOCKING_IF_(true) {
   detail::name_pool(s, one.what());
   s.checking.report(one.what());
 }
 TARN_NONBLOCKING_END_
 /// Reports what find(one) notes under the core lock. Returns whether it found something.
-template <class State, class Find>
-bool report_found(State& s, Find find) noexcept {
+bool report_found(auto& s, auto find) noexcept {
   pending_report one;
   {
     const core_lock guard(s);  // a signal handler that frees here is refused
@@ -47,8 +44,7 @@ bool report_found(State& s, Find find) noexcept {
 }
 
 /// Whether the record of a chunk was found to be overwritten. Called under the core lock.
-template <class State>
-bool note_overrun(State& s, pending_report& one) noexcept {
+bool note_overrun(auto& s, pending_report& one) noexcept {
   const auto* const chunk = s.chunks.take_overrun();
   if (chunk != nullptr) one.note(misuse_kind::corrupt_chunk, chunk);
   return chunk != nullptr;
@@ -66,8 +62,7 @@ TARN_STEP void report_noted([[maybe_unused]] State& s) noexcept {
       detail::report_found(s, [&s](pending_report& one) { return s.checking.take_noted(s.chunks, one); });
 }
 /// A region that the store should not have returned.
-template <class State>
-void report_broken_store(State& s) noexcept {
+void report_broken_store(auto& s) noexcept {
   const auto broken = [&s] {
     const growth_lock growing(s);
     return growing.is_held() ? s.upstream.take_broken() : decltype(s.upstream.take_broken())();
@@ -100,8 +95,7 @@ void report_pending_of_store(State& s, bool tells = true) noexcept {
 // ---- whether a call goes on ------------------------------------------------------------------------------------------------
 
 /// Whether a block can be freed now. If not, that was reported.
-template <class State>
-bool can_be_freed(State& s, void* block) noexcept {
+bool can_be_freed(auto& s, void* block) noexcept {
   return !detail::report_found(s, [&](pending_report& one) {
     s.checking.describe_deallocate(s.chunks, block, one);
     return one.seen();

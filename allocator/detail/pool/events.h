@@ -41,24 +41,16 @@ TARN_STEP void trace_block([[maybe_unused]] State& s, [[maybe_unused]] trace_kin
 
 // ---- blocks ----------------------------------------------------------------------------------------------------------------
 
-template <class State>
-TARN_STEP void open_block(State& s, void* block) noexcept {
-  memory_tools::hand_out(block, s.chunks.geometry().block_size());
-}
-template <class State>
-TARN_STEP void poison_block(State& s, void* block) noexcept {
-  memory_tools::poison(block, s.chunks.geometry().block_size());
-}
+TARN_STEP void open_block(auto& s, void* block) noexcept { memory_tools::hand_out(block, s.chunks.geometry().block_size()); }
+TARN_STEP void poison_block(auto& s, void* block) noexcept { memory_tools::poison(block, s.chunks.geometry().block_size()); }
 
 /// \param counts  false: the statistics policy has counted it
-template <class State>
-TARN_STEP void on_allocate(State& s, void* block, bool counts = true) noexcept {
+TARN_STEP void on_allocate(auto& s, void* block, bool counts = true) noexcept {
   if (counts) s.statistics.on_allocate(1);
   detail::trace_block(s, trace_kind::allocate, block);
 }
 /// Before the block can be allocated again.
-template <class State>
-TARN_STEP void on_deallocate(State& s, void* block, bool counts = true) noexcept {
+TARN_STEP void on_deallocate(auto& s, void* block, bool counts = true) noexcept {
   if (counts) s.statistics.on_deallocate(1);
   detail::trace_block(s, trace_kind::free, block);
 }

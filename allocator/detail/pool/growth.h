@@ -35,8 +35,7 @@ namespace tarn::detail {
 template <class State>
 using attempt_at = typename upstream<typename State::traits>::attempt;
 
-template <class State>
-std::size_t capacity_of(const State& s) noexcept {
+std::size_t capacity_of(const auto& s) noexcept {
   const ask_lock guard(s);
   return s.chunks.capacity();
 }

@@ -74,8 +74,7 @@ class core_lock : call_mark<State>, ask_lock<State> {
 };
 
 struct no_mark {
-  template <class State>
-  TARN_STEP explicit no_mark(const State&) noexcept {}
+  TARN_STEP explicit no_mark(const auto&) noexcept {}
   TARN_STEP ~no_mark() {}
 };
 template <class State>

@@ -307,8 +307,7 @@ class pool_members {
 
  private:
   /// As try_allocate(), but waits up to `limit`.
-  template <class Limit>
-  void* allocate_under(Limit limit) noexcept {
+  void* allocate_under(auto limit) noexcept {
     if constexpr (refuses)
       if (!path::admits_caller(state_)) [[unlikely]] return nullptr;
     if constexpr (Traits::samples)

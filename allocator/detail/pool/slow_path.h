@@ -57,8 +57,7 @@ struct slow_path {
   }
 #endif
   TARN_NOINLINE static void* try_allocate(State& s) noexcept { return allocate_within(s, limit_of_try()); }
-  template <class Limit>
-  static void* allocate_within(State& s, Limit limit) noexcept {
+  static void* allocate_within(State& s, auto limit) noexcept {
     void* const block = path::take_slow(s);
     if (block == nullptr) {
       if constexpr (traits::ends_empty) return detail::on_refusal(s), nullptr;
@@ -173,8 +172,7 @@ struct slow_path {
   static bool can_have(const State& s, std::size_t blocks) noexcept { return blocks <= detail::capacity_of(s); }
   /// Waits for all blocks of `out`, after all threads that came earlier, because two threads that hold some blocks each and
   /// wait for the other's would wait in vain. Returns how many came before the time was over.
-  template <class Limit>
-  TARN_COLD static std::size_t wait_for_batch(State& s, span<void*> out, Limit limit) noexcept {
+  TARN_COLD static std::size_t wait_for_batch(State& s, span<void*> out, auto limit) noexcept {
     attempt_at<State> one;
     search its{one};
     const std::size_t came = wait(s, out, detail::end_of(s, limit), its);

@@ -119,8 +119,7 @@ bool looks_again(State& state, std::size_t bytes, [[maybe_unused]] Own& own) noe
 
 /// For a pool whose blocks exist from the start.
 struct no_source {
-  template <class Store>
-  constexpr explicit no_source(const Store&) noexcept {}
+  constexpr explicit no_source(const auto&) noexcept {}
 };
 template <class Traits>
 struct source_of {
@@ -265,8 +264,7 @@ class upstream {
   /// At least `bytes` bytes, valid until release_metadata(), or null. Never from a bounded store, whose memory is for users'
   /// blocks.
   /// is_ours(region): whether the store should not have returned that.
-  template <class IsOurs>
-  memory allocate_metadata(std::size_t bytes, IsOurs is_ours) noexcept {
+  memory allocate_metadata(std::size_t bytes, auto is_ours) noexcept {
     TARN_NOT_IF(store_idle);
     memory got;
     const auto sound = [&](memory region, std::size_t alignment) { return is_aligned(region, alignment) && !is_ours(region); };

@@ -49,18 +49,9 @@ inline std::uint64_t time_after(std::uint64_t nanoseconds) noexcept {
   return now > UINT64_MAX - nanoseconds ? UINT64_MAX : now + nanoseconds;
 }
 /// When a call that found nothing gives up.
-template <class State>
-std::uint64_t end_of(State& s, waits_as_usual) noexcept {
-  return time_after(s.upstream.nanoseconds_to_wait());
-}
-template <class State>
-std::uint64_t end_of(State&, waits_within limit) noexcept {
-  return time_after(limit.nanoseconds);
-}
-template <class State>
-std::uint64_t end_of(State&, waits_until limit) noexcept {
-  return limit.time;
-}
+std::uint64_t end_of(auto& s, waits_as_usual) noexcept { return time_after(s.upstream.nanoseconds_to_wait()); }
+std::uint64_t end_of(auto&, waits_within limit) noexcept { return time_after(limit.nanoseconds); }
+std::uint64_t end_of(auto&, waits_until limit) noexcept { return limit.time; }
 
 /// A std::chrono::duration, or a similar type.
 template <class D>
@@ -145,8 +136,7 @@ bool give_to_first([[maybe_unused]] State& s, [[maybe_unused]] void* block,
   }
 }
 /// Called after a push, still under its lock.
-template <class State>
-TARN_STEP status make_room_if(State& s, status answer) noexcept {
+TARN_STEP status make_room_if(auto& s, status answer) noexcept {
   if (answer != status::crowded) [[likely]] return answer;
   return s.locking.make_room(s);
 }
