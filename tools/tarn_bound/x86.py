@@ -110,7 +110,7 @@ class Decoder:
         elif m in ("sub", "add") and raw.reg_name(raw.operands[0].reg) == "rsp":
             by = raw.operands[1]
             one.stack = None if by.type != X.X86_OP_IMM else by.imm if m == "sub" else -by.imm
-        elif any(raw.reg_name(register) == "rsp" for register in raw.regs_access()[1]) and m != "call" and not m.endswith("ret"):
+        elif X.X86_REG_RSP in raw.regs_access()[1] and m != "call" and not m.endswith("ret"):
             one.stack = Decoder._moved_stack(raw, m)
         # What is below the stack pointer belongs to a function that calls no other: 128 bytes.
         for o in raw.operands:
@@ -125,8 +125,8 @@ class Decoder:
 
     @staticmethod
     def _moved_stack(raw, m):
-        """Bytes by which the stack grows. What is computed from the frame pointer, or from r10 where a function aligns its frame,
-        restores it. None: it isn't known."""
+        """Bytes by which the stack grows. The frame pointer restores it, or r10, where a function aligns its frame. None: it
+        isn't known."""
         if not raw.operands:
             return None
         source = raw.operands[-1]
