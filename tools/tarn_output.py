@@ -30,8 +30,11 @@ def failed(name, what, status=2):
 def run(name, work):
     """Ends the process with what work() returns, and with one line where it can't go on: the reader of a pipe is gone, a disk
     is full, or what it read takes more memory than there is."""
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="replace")
+    for number, stream in ((1, "stdout"), (2, "stderr")):
+        open_if_closed(number)
+        if getattr(sys, stream) is None:
+            setattr(sys, stream, open(number, "w", closefd=False))
+        getattr(sys, stream).reconfigure(errors="replace")
     try:
         status = result_of(work)
         sys.stdout.flush()
@@ -45,6 +48,17 @@ def run(name, work):
         status = failed(name, "the input needs more memory than there is")
     drop_output()
     sys.exit(status)
+
+
+def open_if_closed(number):
+    """A caller may have closed what is written to, which is no reason to do nothing."""
+    try:
+        os.fstat(number)
+    except OSError:
+        null = os.open(os.devnull, os.O_WRONLY)
+        if null != number:
+            os.dup2(null, number, inheritable=False)
+            os.close(null)
 
 
 def result_of(work):

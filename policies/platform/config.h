@@ -146,7 +146,7 @@
 // Notes for tools/tarn-bound about places of the code. With TARN_MARKS defined they are in a section that isn't loaded. Its
 // name begins like those of debug information, so linkers that drop what isn't used keep it.
 //
-//   TARN_AT_MOST(n)        in a loop: it passes here at most n times each time that it is entered
+//   TARN_AT_MOST(n)        in a loop, where each round passes: at most n times when it is entered
 //   TARN_ROUNDS(name, n)   gives n rounds to the loops marked TARN_ROUND(name, k), each round of which takes k of them: for
 //   TARN_ROUND(name, k)    loops that share their rounds, or whose number only a function around them knows
 //   TARN_NOT_IF(name)      the place isn't reached if `name` is assumed. It has an instruction, so that its address is its own

@@ -56,6 +56,26 @@ CONTROL int two_loops(int n) {  // the mark is the inner one's
     }
   return sum;
 }
+CONTROL int sometimes_marked(int n) {  // and each round passes the inner loop
+  int sum = 0;
+  for (int i = 0; i < n; ++i) {
+    if ((sink & 1) != 0) {
+      TARN_AT_MOST(4);
+      sum -= sink;
+    }
+    int k = 0;
+    do {
+      TARN_AT_MOST(3);
+      sum += sink;
+    } while (++k < 3);
+  }
+  return sum;
+}
+CONTROL int sized(int n) {
+  volatile char* const bytes = static_cast<char*>(__builtin_alloca(static_cast<unsigned>(n)));
+  bytes[0] = 1;
+  return sink + bytes[0];
+}
 CONTROL int ungranted(int n) {
   int sum = 0;
   for (int i = 0; i < n; ++i) {
@@ -63,6 +83,31 @@ CONTROL int ungranted(int n) {
     sum += sink;
   }
   return sum;
+}
+
+// With facts: of the inner line, and that log is never called, which log_more isn't.
+CONTROL int around(int n) {
+  int sum = 0;
+  for (int i = 0; i < n; ++i) {
+    sum -= sink;
+    for (int k = 0; k < sink; ++k) {
+      sum += sink;  // the inner line
+    }
+  }
+  return sum;
+}
+CONTROL void log(int n) { sink = n; }
+CONTROL void log_more(int n) { sink = n + sink; }
+CONTROL int logs(int n) {
+  if (n == 8) log_more(n);
+  else log(n);
+  return sink;
+}
+CONTROL int aligned(int n) {
+  alignas(64) int volatile values[4];
+  values[0] = n;
+  log(n);
+  return values[0];
 }
 
 // These have a bound, and it isn't true for what check_bounds.py calls them with.

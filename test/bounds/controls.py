@@ -18,6 +18,8 @@ REFUSED = {  # function: what tarn-bound must say of it
     "table": " jump",
     "recursive": "a function that calls itself, recursive",
     "two_loops": "a loop without a bound, at test/bounds/controls.cc:",
+    "sometimes_marked": "a loop without a bound, at test/bounds/controls.cc:",
+    "sized": "a stack frame of a size that isn't known",
     "ungranted": "no TARN_ROUNDS(nobody_grants)",
 }
 FOUND_OUT = {  # function: what the emulator must say of a call with 8
@@ -26,6 +28,9 @@ FOUND_OUT = {  # function: what the emulator must say of a call with 8
     "wrong_rounds": "more rounds of few than were granted",
     "wrong_choice": "of the places marked way, more than one was passed",
 }
+
+# No call with 8 may cost more than the bound with these facts.
+KEPT = {"aligned": "", "logs": "never log"}
 
 
 def tool(*words, options=("-B",)):
@@ -40,8 +45,9 @@ def cases(folder):
     for build in builds.builds():
         if build.name in ("x86-64", "cortex-m4", "cortex-m0plus", "riscv32"):
             program = builds.compiled(build, os.path.join(HERE, "controls.cc"), folder, "-DTARN_MARKS", "-DWITH_MARKS",
-                                      names=[*REFUSED, *FOUND_OUT, "right_mark"])
+                                      names=[*REFUSED, *FOUND_OUT, *KEPT, "right_mark", "around"])
             found += refused(build, program) + found_out(build, program) + elsewhere(build, folder)
+            found += other_functions(build, program, folder)
     return found + statuses(folder)
 
 
@@ -79,6 +85,30 @@ def found_out(build, program):
     return found + [(f"{build.name}: right_mark is found out where it isn't", [] if wrong else ["nothing is wrong"])]
 
 
+def other_functions(build, program, folder):
+    """Facts are of the loop and the function that they name, not of the loop around it, or of a name that has theirs within."""
+    facts = os.path.join(folder, "facts")
+    found = []
+    for name, fact in KEPT.items():
+        with open(facts, "w", encoding="utf-8") as file:
+            file.write(fact)
+        [bound] = report.bounds(program, lambda _, name=name: [name], build.cpu, (), [facts])
+        machine = emulator.Machine(bound.image, report.decoder_for(bound.image, build.cpu), build.cpu, ())
+        most = [0] * 5
+        for place in range(0, 64, 16):  # of the stack, which some align
+            machine.call(bound.image.symbols[name], 8, counted=True, below=place)
+            most = list(map(max, most, [*machine.cost, machine.depth]))
+        is_right = not bound.faults and all(a <= b for a, b in zip(most, [*bound.cost, bound.stack]))
+        found.append((f"{build.name}: {name} costs its bound at most", [] if is_right else [f"{most}, {bound}"]))
+    with open(os.path.join(HERE, "controls.cc"), encoding="utf-8") as source:
+        line = next(number for number, text in enumerate(source, 1) if "// the inner line" in text)
+    with open(facts, "w", encoding="utf-8") as file:
+        file.write(f"loop controls.cc:{line} 3")
+    status, said, _ = tool(program, "around", "--facts", facts)
+    is_right = status == 1 and said.count("a loop without a bound") == 1
+    return found + [(f"{build.name}: a fact of a loop isn't one of the loop around it", [] if is_right else [said])]
+
+
 def elsewhere(build, folder):
     """A program that isn't tarn's, compiled elsewhere: a list of messages, and a loop that a file of facts bounds."""
     source = shutil.copy(os.path.join(HERE, "elsewhere.cc"), folder)
@@ -107,6 +137,9 @@ def statuses(folder):
     text = os.path.join(folder, "text")
     with open(text, "w", encoding="utf-8") as file:
         file.write("loop\n")
+    negative = os.path.join(folder, "negative")
+    with open(negative, "w", encoding="utf-8") as file:
+        file.write("cost get -7 0 0\n")
     expected = {
         ("a bound", 0): (program, "get"),
         ("a bound that is kept", 0): (program, "get", "--at-most", "100"),
@@ -116,6 +149,7 @@ def statuses(folder):
         ("no such function", 2): (program, "put"),
         ("an assumption that no mark names", 2): (program, "get", "--assume", "luck"),
         ("a file that holds no facts", 2): (program, "get", "--facts", text),
+        ("a fact with a number below 0", 2): (program, "get", "--facts", negative),
         ("a processor that has no table", 2): (program, "get", "--cpu", "cortex-m7"),
     }
     found = []

@@ -113,9 +113,9 @@ class Machine:
 
     # ---- running
 
-    def call(self, function, *arguments, counted=False):
+    def call(self, function, *arguments, counted=False, below=0):
         """The function's result. What it cost is in self.cost, its stack in self.depth, if it is counted."""
-        uc, top = self.uc, STACK + STACK_BYTES // 2
+        uc, top = self.uc, STACK + STACK_BYTES // 2 - below
         self.count = [0, 0, 0, 0] if counted else None
         self.rounds, self.choices, self.block = {}, {}, None
         if counted:

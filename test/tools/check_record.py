@@ -9,6 +9,7 @@ import gzip
 import os
 import random
 import re
+import resource
 import signal
 import struct
 import subprocess
@@ -45,6 +46,7 @@ extern "C" int plug(unsigned long large) {
 HOST = r"""
 #include <dlfcn.h>
 int main(int argc, char** argv) {
+  if (argc < 2) return 0;
   int (*plug)(unsigned long) = (int (*)(unsigned long))dlsym(dlopen(argv[1], RTLD_NOW | RTLD_LOCAL), "plug");
   return plug(~0ul / 4);
 }
@@ -71,6 +73,30 @@ extern "C" void free(void* block) noexcept {
   if (block != only) return __libc_free(block);
   in_use = false;
   while (!handed_over) sched_yield();
+}
+"""
+
+# A malloc within a program. Blocks that operator new gets elsewhere it says.
+OWN_MALLOC = r"""
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+alignas(16) char heap[1 << 22];
+size_t used;
+extern "C" void* malloc(size_t bytes) noexcept { return heap + (used += (bytes + 31) / 16 * 16) - (bytes + 15) / 16 * 16; }
+extern "C" void* calloc(size_t count, size_t bytes) noexcept { return malloc(count * bytes); }
+extern "C" void* realloc(void* old, size_t bytes) noexcept {
+  void* block = malloc(bytes);
+  return old == nullptr ? block : memmove(block, old, bytes);
+}
+extern "C" void free(void* block) noexcept {
+  if (block != nullptr && (block < heap || block >= heap + sizeof(heap))) write(1, "another heap's\n", 15);
+}
+int main() {
+  for (int i = 0; i < 100; ++i) {
+    char* volatile block = new char[100];
+    free(block);
+  }
 }
 """
 
@@ -441,24 +467,77 @@ def check_converted(recorder, folder):
     convert(recorder, folder, trace[:-40], 1, "the file ends at byte")
 
 
+def check_fibers(recorder, folder):
+    """What was on a stack that is gone isn't looked at: there may be nothing."""
+    logs, _, _ = recorder.run(folder, recorder.programs["recorded"], "fibers", options=["--every-stack"])
+    sizes = collections.Counter(size for _, size, _, stack in recorder.stacks(logs[0])[0] if len(stack) > 1)
+    expect(sizes[50] == 6000, f"{sizes}")
+
+
+def check_own_malloc(recorder, folder):
+    """A program's own malloc has the blocks of its operators; nothing of it is recorded."""
+    _, said, told = recorder.run(folder, recorder.programs["own_malloc"])
+    expect(said == "" and "nothing was recorded" in told, f"{said}{told}")
+
+
+def check_small_files(recorder, folder):
+    """Where files may not grow, the log ends, and the program doesn't, which a signal would be sent to."""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (HEADER + BLOCK, HEADER + BLOCK))
+    done = tool(recorder, "-o", os.path.join(folder, "log"), "--no-stacks", "--", recorder.programs["recorded"], "loop", "90000",
+                preexec_fn=limit)
+    expect(done.returncode == 0 and "couldn't grow (File too large)" in done.stderr, f"{done.returncode} {done.stderr}")
+
+
+def check_files(recorder, folder):
+    """The program has the files that tarn-record has, whose own output may be closed."""
+    log, input_, = os.path.join(folder, "log"), os.path.join(folder, "input")
+    with open(input_, "w", encoding="utf-8") as file:
+        file.write("given")
+    with open(input_, "rb") as file:
+        done = tool(recorder, "-o", log, "--", "sh", "-c", f"cat <&{file.fileno()}", pass_fds=[file.fileno()])
+    expect(done.returncode == 0 and done.stdout == "given", f"{done.returncode} {done.stderr}")
+    expect("and 1 of other processes" in done.stderr, done.stderr)
+    words = [sys.executable, "-B", TOOL, "--built", recorder.built, "-o", log, "--", recorder.programs["recorded"], "loop", "9"]
+    done = subprocess.run(["sh", "-c", '"$@" 2>&-', "sh", *words], check=False)
+    expect(done.returncode == 0 and len(recorder.calls(log)) >= 18, f"stderr is closed: {done.returncode}")
+    done = tool(recorder, "-o", log, "--", recorder.programs["recorded"], "loop", "9")
+    expect("other processes" not in done.stderr, f"an earlier run's logs count: {done.stderr}")
+
+
+def tool(recorder, *words, **how):
+    return subprocess.run([sys.executable, "-B", TOOL, "--built", recorder.built, *words], capture_output=True, text=True,
+                          check=False, **how)
+
+
 def check_nothing(recorder, folder):
-    """What can't be recorded runs, and it is said."""
-    done = subprocess.run([sys.executable, "-B", TOOL, "--built", recorder.built, "-o", os.path.join(folder, "none", "log"),
-                           "--", recorder.programs["recorded"], "loop", "10"], capture_output=True, text=True, check=False)
-    expect(done.returncode == 0 and "nothing was recorded" in done.stderr, done.stderr)
-    done = subprocess.run([sys.executable, "-B", TOOL, "--built", recorder.built, "--", os.path.join(folder, "none")],
-                          capture_output=True, text=True, check=False)
+    """What can't be recorded runs, and it is said; without a place for the log, it doesn't run."""
+    done = tool(recorder, "-o", os.path.join(folder, "log"), "--", recorder.programs["host"])
+    expect("nothing was recorded" in done.stderr, f"{done.returncode} {done.stderr}")
+    never = "--", "sh", "-c", "echo it runs"
+    for log, said in (os.path.join(folder, "none", "log"), "No such file or directory"), (folder, "it can't be replaced"):
+        done = tool(recorder, "-o", log, *never)
+        expect(done.returncode == 2 and done.stdout == "" and said in done.stderr, f"{done.stdout}{done.stderr}")
+    done = tool(recorder, "--", os.path.join(folder, "none"))
     expect(done.returncode == 2 and done.stderr.endswith("/none: No such file or directory\n"), done.stderr)
-    own = {"CXX": "none", "XDG_CACHE_HOME": folder}
-    done = subprocess.run([sys.executable, "-B", TOOL, "--", "true"], env={**os.environ, **own}, capture_output=True, text=True,
-                          check=False)
-    expect(done.returncode == 2 and done.stderr.startswith("tarn-record: there is no C++ compiler here"), done.stderr)
+    failing = os.path.join(folder, "failing")
+    with open(failing, "w", encoding="utf-8") as file:
+        file.write('#!/bin/sh\necho In file included from elsewhere:\necho "fatal error: bit isn\'t there"\nexit 1\n')
+    os.chmod(failing, 0o700)
+    for own, said in [({"CXX": "none"}, "CXX names none, which is no program here"),
+                      ({"CXX": failing}, "bit isn't there"),
+                      ({"PATH": "", "CXX": ""}, "there is no C++ compiler here"),
+                      ({"XDG_CACHE_HOME": TOOL}, "XDG_CACHE_HOME may name another folder")]:
+        done = subprocess.run([sys.executable, "-B", TOOL, "-o", os.path.join(folder, "log"), *never],
+                              env={**os.environ, "XDG_CACHE_HOME": folder, **own}, capture_output=True, text=True, check=False)
+        expect(done.returncode == 2 and said in done.stderr and done.stderr.count("\n") == 1, f"{own}: {done.stderr}")
 
 
 CHECKS = {"calls": check_calls, "threads": check_threads, "order": check_order, "threads in turns": check_turns,
           "forks": check_forks, "kill -9": check_kill, "crash": check_crash, "stacks": check_stacks,
           "sampled stacks": check_sampled, "kills at random": check_kills, "--max": check_max,
           "compressed": check_compressed, "converted": check_converted,
+          "fibers": check_fibers, "own malloc": check_own_malloc, "small files": check_small_files, "files": check_files,
           "libraries": check_libraries, "programs": check_programs, "nothing": check_nothing}
 TAKEN = ("  void* const block = function();\n"
          "  if (outer.is_logged()) log({what, ticks(), number(block), bytes, alignment, 0, 0, from});\n")
@@ -488,6 +567,9 @@ MISTAKES = {
                                     "std::uint32_t stack = 0;"),
     "all frames are as far above the stack pointer": ("stacks", "its.kind == rule_kind::above_stack_pointer ?", "true ?"),
     "a rule for the beginning of a function": ("stacks", "return at_code_ < returns_to_;", "return false;"),
+    "a caller's frame that was elsewhere": ("fibers", " && outer.top - its.top == std::uint64_t{8} * its.distance", ""),
+    "operators of another malloc": ("own malloc", "  if (!is_called()) return false;", "  is_called();"),
+    "a file beyond its limit": ("small files", "process->end + bytes > most.rlim_cur", "false"),
     "what stacks stand for": ("sampled stacks", "std::uint64_t{budget.rarity} << stack_bits", "0"),
     "each stack, however dear": ("sampled stacks", "skips != 0) return --skips, true;", "true) return false;"),
     "mappings of the beginning": ("libraries", "if (is_told(address, address + 1)) return;",
@@ -711,7 +793,7 @@ def built(root):
                            [*flags, *warnings, "-shared", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-Wl,--as-needed",
                             "-static-libgcc", "-I", SOURCES, os.path.join(folder, "recorder.cc")])
 
-    for name, text in (("plugin.cc", PLUGIN), ("host.c", HOST), ("behind.cc", BEHIND)):
+    for name, text in (("plugin.cc", PLUGIN), ("host.c", HOST), ("behind.cc", BEHIND), ("own_malloc.cc", OWN_MALLOC)):
         with open(os.path.join(root, name), "w", encoding="utf-8") as file:
             file.write(text)
     jobs = [recorder_job(0)]
@@ -726,6 +808,7 @@ def built(root):
     programs = {"recorded": builder.job("recorded", [*flags, own]),
                 "plugin.so": builder.job("plugin.so", [compiler, "-shared", "-fPIC", "plugin.cc"]),
                 "behind.so": builder.job("behind.so", [compiler, "-shared", "-fPIC", "behind.cc"]),
+                "own_malloc": builder.job("own_malloc", [compiler, "-std=c++20", "-O0", "own_malloc.cc"]),
                 "host": builder.job("host", [compiler.replace("++", "cc" if compiler.startswith("g") else ""), "host.c"])}
     for job in jobs:
         job.result()

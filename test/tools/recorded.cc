@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <sys/mman.h>
+#include <ucontext.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -267,6 +268,36 @@ int loop(unsigned count) {
   return done();
 }
 
+/// Calls at other depths of stacks that are there for one call each, of different sizes at one place.
+ucontext_t outside;
+int levels_down;
+[[gnu::noinline]] void go_down(int levels) {
+  if (levels != 0) go_down(levels - 1);
+  else mark(50);
+  asm volatile("" : : : "memory");
+}
+void run_fiber(std::size_t bytes, int levels) {
+  void* const stack = mmap(reinterpret_cast<void*>(std::uintptr_t{0x700000000000}), bytes, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  ucontext_t fiber;
+  getcontext(&fiber);
+  fiber.uc_stack.ss_sp = stack;
+  fiber.uc_stack.ss_size = bytes;
+  fiber.uc_link = &outside;
+  levels_down = levels;
+  makecontext(&fiber, [] { go_down(levels_down); }, 0);
+  swapcontext(&outside, &fiber);
+  munmap(stack, bytes);
+}
+int fibers() {
+  for (int i = 0; i < 2000; ++i) {
+    run_fiber(65536, 300 + i % 500);
+    run_fiber(65536 - 2048 * (i % 9), 700);
+    run_fiber(32768, i % 500);
+  }
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -281,6 +312,7 @@ int main(int argc, char** argv) {
   if (mode == "stacks") return stacks();
   if (mode == "many-stacks") return many_stacks(word(2));
   if (mode == "endless-stacks") return endless_stacks();
+  if (mode == "fibers") return fibers();
   if (mode == "loop") return loop(word(2));
   if (mode == "crash") return loop(word(2)), std::raise(SIGSEGV);
   return 2;

@@ -73,6 +73,8 @@ class Decoder:
                 by = raw.operands[2]
                 size = by.imm << by.shift.value if by.type == A.ARM64_OP_IMM else None
                 one.stack = None if size is None else size if m == "sub" else -size
+            elif raw.op_str.startswith("sp,") and m not in ("cmp", "cmn") and not re.match(r"sp, (x29|fp)\b", raw.op_str):
+                one.stack = None  # only the frame pointer restores it
             elif m in ("svc", "hvc"):
                 one.fault = f"a system call, {one.text}"
             return

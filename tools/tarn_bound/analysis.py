@@ -79,6 +79,8 @@ class Analysis:
             instructions, reads, writes, stack, cycles = given
             stack += self.decoder.entry_stack
             result = Summary({knowledge.NOTHING: Way((instructions, reads, writes, cycles))}, {}, stack)
+        elif at in self.image.arm:
+            result = Summary({knowledge.NOTHING: Way(ZERO)}, {f"{name} is ARM code, and only Thumb (-mthumb) is known": None})
         elif at in self.image.outside or not self.image.bytes_at(at):
             result = Summary({knowledge.NOTHING: Way(ZERO)}, {f"a call of {name}, which isn't in the file": None})
         elif at in self.active:

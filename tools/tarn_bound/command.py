@@ -38,7 +38,10 @@ def symbols_of(image, wanted):
     except re.error as error:
         raise NoInput(f"{wanted}: {error}") from None
     if not found:
-        raise NoInput(f"{image.path} has no function {wanted}")
+        from tarn_bound import image as elf
+        near = [name for name in image.symbols if wanted in elf.names_of(name)]
+        why = f"; its symbol is {' or '.join(sorted(near)[:3])}" if near else "" if image.symbols else ": it is stripped"
+        raise NoInput(f"{image.path} has no function {wanted}{why}")
     return found
 
 

@@ -1,9 +1,11 @@
 """What the caller says of a program: facts in files, a line each, '#' begins a comment.
 
-  loop FILE:LINE N           a loop with code of that line runs at most N times each time it is entered
-  loop NAME N                each loop of the functions whose name matches, a regular expression
+  loop FILE:LINE N           the innermost loop with code of that line, in each round, runs at most N times when it is entered
+  loop NAME N                each loop of that function
   cost NAME I R W [S [C]]    a call of that function: instructions, reads, writes, bytes of stack, cycles
   never NAME                 the function is never called; no path goes through a call of it
+
+A NAME is a regular expression for the whole name: the symbol, or in C++ with or without arguments and namespaces.
 """
 
 import re
@@ -22,7 +24,6 @@ class Facts:
     loops: list = field(default_factory=list)  # (pattern, bound)
     costs: list = field(default_factory=list)  # (pattern, numbers)
     never: list = field(default_factory=list)  # patterns
-    used: set = field(default_factory=set)
 
     def read(self, path):
         try:
@@ -42,6 +43,8 @@ class Facts:
         if name is None or not least <= len(numbers) <= most:
             raise ValueError(f"not a fact: {' '.join([kind, name or '', *numbers])}")
         numbers = tuple(int(one) for one in numbers)
+        if min(numbers, default=0) < 0:
+            raise ValueError(f"a number below 0: {' '.join([kind, name, *map(str, numbers)])}")
         if kind == "loop" and re.search(r":\d+$", name):
             self.places.append((name, *numbers))
         elif kind == "loop":
@@ -53,13 +56,16 @@ class Facts:
 
     def cost_of(self, name):
         """(instructions, reads, writes, stack, cycles) that the caller gives for a function, or None."""
-        return next((numbers for pattern, numbers in self.costs if pattern.fullmatch(name)), None)
+        return next((numbers for pattern, numbers in self.costs if is_whole(pattern, name)), None)
 
     def is_never(self, name):
-        return any(pattern.search(name) or pattern.search(image.demangled(name)) for pattern in self.never)
+        return any(is_whole(pattern, name) for pattern in self.never)
 
-    def loop_at(self, places, function):
-        """The bound of a loop with code of these lines, in that function; None: nothing is said."""
-        found = [bound for place, bound in self.places if any(one == place or one.endswith("/" + place) for one in places)]
-        found = found or [bound for pattern, bound in self.loops if pattern.search(image.demangled(function))]
-        return min(found, default=None)
+    def loop_in(self, function):
+        """The bound of each loop of a function; None: nothing is said."""
+        return min((bound for pattern, bound in self.loops if is_whole(pattern, function)), default=None)
+
+
+def is_whole(pattern, symbol):
+    """Whether it matches a function's whole name: not `log` of `log_error`, for a wrong function would be left out."""
+    return any(pattern.fullmatch(name) for name in image.names_of(symbol))

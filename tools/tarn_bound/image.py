@@ -39,11 +39,14 @@ class Image:
                      if s["sh_flags"] & ALLOCATED and s["sh_flags"] & EXECUTABLE and s["sh_type"] != "SHT_NOBITS"]
         self.symbols = {}  # {name: address}
         self.names = {}  # {address: name}
+        self.arm = set()  # addresses of functions that aren't Thumb
         for table in elf.iter_sections():
             if isinstance(table, SymbolTableSection):
                 for one in table.iter_symbols():
                     if one["st_info"]["type"] in ("STT_FUNC", "STT_LOOS") and one["st_shndx"] != "SHN_UNDEF":
                         self.symbols[one.name] = self.address(one["st_value"])
+                        if self.is_thumb and not one["st_value"] & 1:
+                            self.arm.add(one["st_value"])
                         self.names.setdefault(self.address(one["st_value"]), one.name)
         self.outside = self._stubs(elf)  # {address of a stub: the function that it calls, of a shared library}
         self.marks = {}  # {address: {(line, bound)}}
@@ -154,14 +157,26 @@ def demangled(name):
     return (_said(["c++filt", "--", name], "").strip() or name) if name.startswith("_Z") else name
 
 
-def short_name(name):
-    """A function's name without arguments and template arguments."""
-    text = demangled(name)
+def names_of(name):
+    """A function's names: the symbol, without what a compiler adds to parts of it; in C++ with arguments, and without, with all
+    namespaces down to none."""
+    full = demangled(name)
+    found = {name, name.partition(".")[0], full}
+    parts = _without_arguments(full).split("::") if full != name else []
+    return found | {"::".join(parts[at:]) for at in range(len(parts))}
+
+
+def _without_arguments(text):
     before = None
     while before != text:
         before, text = text, re.sub(r"(?<!operator)<[^<>]*>", "", text)
-    text = re.sub(r"\(.*", "", text).split(" ")[-1] or text
-    return "::".join(text.split("::")[-2:])
+    text = text.replace("(anonymous namespace)", "anonymous")
+    return re.sub(r"(?<!operator)\(.*", "", text).split(" ")[-1] or text
+
+
+def short_name(name):
+    """A function's name without arguments and template arguments."""
+    return "::".join(_without_arguments(demangled(name)).split("::")[-2:])
 
 
 def _said(command, given):

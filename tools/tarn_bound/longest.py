@@ -144,7 +144,7 @@ class Longest:
         if share:
             self.shared(*share, cost, inside)  # what more rounds cost is counted where they are granted
         elif n is None:
-            self.faults.no_bound(door, inside)
+            self.faults.no_bound(door, self.loops.own(inside, door))
         return n or 1
 
     def _loop(self, inside, door, state, way):

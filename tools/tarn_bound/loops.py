@@ -9,13 +9,29 @@ class Loops:
 
     def bound(self, part, header):
         """How often the header is passed each time the loop is entered, or None."""
-        inner = self._cycles(set(part) - {header})
-        marks = {at: self.image.marks[at] for at in part if at in self.image.marks and at not in inner}
-        found = self._of_marks(part, header, inner, marks)
+        own = self.own(part, header)
+        found = self._of_marks(part, header, {at: self.image.marks[at] for at in own if at in self.image.marks})
         if found is None:
-            lines = self.image.lines(part)
-            found = self.facts.loop_at({place for at in part for place in lines[at]}, self.name)
+            found = self._of_facts(part, header, own)
         return found
+
+    def own(self, part, header):
+        """The nodes of the loop that are in none within it."""
+        return set(part) - self._cycles(set(part) - {header})
+
+    def _of_facts(self, part, header, own):
+        """A fact of a line is of this loop if each round passes code of that line."""
+        lines = self.image.lines(own)
+        found = []
+        for place, bound in self.facts.places:
+            its = {at for at in own if any(one == place or one.endswith("/" + place) for one in lines[at])}
+            if its and self._in_each_round(part, header, its):
+                found.append(bound)
+        return min(found, default=None) if found else self.facts.loop_in(self.name)
+
+    def _in_each_round(self, part, header, places):
+        """Without them, no way leads from the header back to it."""
+        return header in places or header not in self._cycles(set(part) - places)
 
     def choices_in(self, nodes):
         """The pseudo-registers of the choices that these nodes change."""
@@ -23,28 +39,26 @@ class Loops:
 
     def shared(self, part, header):
         """(name, how many of its rounds a round of this loop takes at least) where each round takes some, or None."""
-        inner = self._cycles(set(part) - {header})
         shares = {}
-        for at in part:
-            if at not in inner:
-                for name, count in self.image.shares.get(at, {}).items():
-                    shares.setdefault(name, {})[at] = count
+        for at in self.own(part, header):
+            for name, count in self.image.shares.get(at, {}).items():
+                shares.setdefault(name, {})[at] = count
         for name, places in sorted(shares.items()):
-            if not self._cycles(set(part) - set(places) - inner):
+            if self._in_each_round(part, header, set(places)):
                 return name, min(places.values())
         return None
 
-    def _of_marks(self, part, header, inner, marks):
+    def _of_marks(self, part, header, marks):
         """Each round must pass a mark: without the marked places, no cycle is left. A compiler may make one loop of two, unroll
         one within another, and write a mark several times. One mark, whose copies share its passes, bounds the loop alone. If
         each round passes all of several, one of them is this loop's: the most is a bound. Else their bounds multiply."""
-        if not marks or self._cycles(set(part) - set(marks) - inner):
+        if not marks or not self._in_each_round(part, header, set(marks)):
             return None
         of_line = {}
         for at, records in marks.items():
             for bound, line in records:
                 of_line.setdefault((bound, line), set()).add(at)
-        in_each = {one for one, places in of_line.items() if not self._cycles(set(part) - places - inner)}
+        in_each = {one for one, places in of_line.items() if self._in_each_round(part, header, places)}
         if len(in_each) == len(of_line):
             most = max(bound for bound, _ in in_each)
             first = all(of_line[one] == {header} for one in in_each)

@@ -13,8 +13,8 @@ WORD = 4
 REGISTER = re.compile(r"\b(?:zero|ra|sp|gp|tp|[ast]\d+)\b")
 LOST = {"ra", FLAGS} | {f"t{i}" for i in range(7)} | {f"a{i}" for i in range(8)}
 BRANCHES = {"beq", "bne", "blt", "bge", "bltu", "bgeu", "beqz", "bnez", "bltz", "bgez", "blez", "bgtz"}
-LOADS = {"lb", "lh", "lw", "lbu", "lhu", "lwsp"}
-STORES = {"sb", "sh", "sw", "swsp"}
+LOADS = {"lb", "lh", "lw", "lbu", "lhu", "lwsp", "flw", "fld", "flwsp", "fldsp"}
+STORES = {"sb", "sh", "sw", "swsp", "fsw", "fsd", "fswsp", "fsdsp"}
 
 
 class Decoder:
@@ -62,7 +62,11 @@ class Decoder:
         elif m.startswith("amo"):
             one.reads = one.writes = 1
         elif m in ("addi", "addi16sp", "add") and words[0] == "sp" and (m != "addi" or len(words) == 2 or words[1] == "sp"):
-            one.stack = -int(words[-1], 0) if re.fullmatch(r"-?(0x)?[0-9a-f]+", words[-1]) else None
+            one.stack = -int(words[-1], 0) if re.fullmatch(r"-?(0x[0-9a-f]+|\d+)", words[-1]) else None
+        elif m == "andi" and words[0] == "sp":
+            one.stack = -int(words[-1], 0) - WORD
+        elif words[:1] == ["sp"] and m not in BRANCHES and words[1:2] != ["s0"]:
+            one.stack = None  # only the frame pointer restores it
         elif m in ("ecall", "ebreak"):
             one.fault = f"a system call, {one.text}"
 

@@ -107,6 +107,8 @@ class Decoder:
         elif m in ("sub", "subw", "add", "addw") and raw.op_str.startswith("sp"):
             by = raw.operands[-1]
             one.stack = None if by.type != A.ARM_OP_IMM else by.imm if m.startswith("sub") else -by.imm
+        elif m == "mov" and raw.op_str.startswith("sp,") and raw.reg_name(raw.operands[1].reg) not in ("r7", "r11", "fp"):
+            one.stack = None  # only a frame pointer restores it
         elif found := re.match(r"(?:str|ldr)\S* .*\[sp(?:, #(-?\w+)\]!|\], #(\w+))", one.text):
             one.stack = -int(found.group(1) or found.group(2), 0)
         if m in ("svc", "bkpt"):

@@ -97,9 +97,9 @@ class Decoder:
         if m not in ("lea", "nop", "endbr64") and not m.startswith("prefetch"):
             one.reads = sum(o.type == X.X86_OP_MEM and bool(o.access & capstone.CS_AC_READ) for o in raw.operands)
             one.writes = sum(o.type == X.X86_OP_MEM and bool(o.access & capstone.CS_AC_WRITE) for o in raw.operands)
-        if m == "push":
+        if m in ("push", "pushfq"):
             one.writes, one.stack = one.writes + 1, WORD
-        elif m == "pop":
+        elif m in ("pop", "popfq"):
             one.reads, one.stack = one.reads + 1, -WORD
         elif m == "call":
             one.writes += 1
@@ -110,6 +110,8 @@ class Decoder:
         elif m in ("sub", "add") and raw.reg_name(raw.operands[0].reg) == "rsp":
             by = raw.operands[1]
             one.stack = None if by.type != X.X86_OP_IMM else by.imm if m == "sub" else -by.imm
+        elif X.X86_REG_RSP in raw.regs_access()[1] and m != "call" and not m.endswith("ret"):
+            one.stack = Decoder._moved_stack(raw, m)
         # What is below the stack pointer belongs to a function that calls no other: 128 bytes.
         for o in raw.operands:
             if o.type == X.X86_OP_MEM and raw.reg_name(o.mem.base) == "rsp" and o.mem.disp < 0:
@@ -120,6 +122,19 @@ class Decoder:
             one.fault = f"a loop in an instruction, {one.text}"
         elif m in ("syscall", "int", "sysenter"):
             one.fault = f"a system call, {one.text}"
+
+    @staticmethod
+    def _moved_stack(raw, m):
+        """Bytes by which the stack grows. The frame pointer restores it, or r10, where a function aligns its frame. None: it
+        isn't known."""
+        if not raw.operands:
+            return None
+        source = raw.operands[-1]
+        if m == "and" and source.type == X.X86_OP_IMM and source.imm < 0:
+            return -source.imm - WORD
+        if m == "lea" and not source.mem.index:
+            return {"rsp": -source.mem.disp, "rbp": 0, "r10": 0}.get(raw.reg_name(source.mem.base))
+        return 0 if m == "mov" and source.type == X.X86_OP_REG and raw.reg_name(source.reg) == "rbp" else None
 
     @staticmethod
     def _sets(raw, m, written):

@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -131,6 +132,11 @@ int open_file(const char* path, int flags) {
 /// program may close what it didn't open, so that no file stays open.
 void* grown(const char* path, int flags, std::size_t bytes) {
   static const char zeros[block_bytes] = {};
+  rlimit most;
+  if (getrlimit(RLIMIT_FSIZE, &most) == 0 && process->end + bytes > most.rlim_cur) {  // to write would be a signal, SIGXFSZ
+    errno = EFBIG;
+    return nullptr;
+  }
   const int file = open_file(path, O_RDWR | flags);
   if (file < 0) return nullptr;
   void* found = MAP_FAILED;

@@ -1,5 +1,6 @@
 """Compiles what tarn's tools need, with the user's compiler, once for each state of the sources."""
 
+import errno
 import hashlib
 import os
 import shutil
@@ -24,7 +25,10 @@ class Rejected(Failed):
 
 
 def compiler():
-    found = next(filter(shutil.which, (os.environ["CXX"],) if os.environ.get("CXX") else ("c++", "g++", "clang++")), None)
+    named = os.environ.get("CXX")
+    found = next(filter(shutil.which, (named,) if named else ("c++", "g++", "clang++")), None)
+    if not found and named:
+        raise Failed(f"CXX names {named}, which is no program here; it may name a C++ compiler, without options")
     if not found:
         raise Failed("there is no C++ compiler here to build with; CXX may name one")
     return found
@@ -32,8 +36,18 @@ def compiler():
 
 def cache():
     folder = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "tarn")
-    os.makedirs(folder, exist_ok=True)
+    make(folder)
     return folder
+
+
+def make(folder):
+    try:
+        os.makedirs(folder, exist_ok=True)
+        if not os.access(folder, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        raise Failed(f"{folder}: {error.strerror}. What is built is kept there; XDG_CACHE_HOME may name another "
+                     "folder") from None
 
 
 def compiled(words, output):
@@ -58,11 +72,13 @@ def cached(name, words, folder=HERE):
                     state.update(file.read())
     path = os.path.join(cache(), state.hexdigest()[:16], name)
     if not os.path.exists(path):
-        os.makedirs(os.path.dirname(path), exist_ok=True)
+        make(os.path.dirname(path))
         own = f"{path}.{os.getpid()}.{threading.get_ident()}"  # others may build it, too
         try:
             compiled([os.path.join(folder, word) if word.endswith(".cc") else word for word in words], own)
         except Rejected as error:
-            raise Failed(f"{error}: {error.said[-2000:]}") from None
+            lines = error.said.splitlines()
+            raise Failed(f"{error} (C++20 is needed; CXX may name another compiler): "
+                         f"{next((line for line in lines if 'error' in line), error.said)}") from None
         os.rename(own, path)
     return path

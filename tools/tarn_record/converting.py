@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+import zlib
 
 TRACE = os.path.join(os.path.dirname(os.path.abspath(os.path.realpath(__file__))), "..", "tarn-trace")
 
@@ -29,28 +30,32 @@ def lines_of(path):
 
 
 def unpacked(path):
-    with open(path, "rb") as file:
-        first = file.read(4)
+    file = open(path, "rb")  # once, since it may be a pipe
+    first = file.peek(4)[:4]
     if first[:2] == b"\x1f\x8b":
-        return Unpacked(gzip.open(path))
+        return Unpacked(gzip.open(file))
     if first != b"\x28\xb5\x2f\xfd":
-        return open(path, "rb")
+        return file
+    file.close()
     if not shutil.which("zstd"):
         raise Malformed("it is compressed, and there is no zstd here to unpack it")
-    return Unpacked(subprocess.Popen(["zstd", "-dcq", path], stdout=subprocess.PIPE).stdout)
+    program = subprocess.Popen(["zstd", "-dcq", path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    return Unpacked(program.stdout, program)
 
 
 class Unpacked:
     """A stream of lines whose end may be missing, since its program was killed."""
 
-    def __init__(self, stream):
-        self.stream = stream
+    def __init__(self, stream, program=None):
+        self.stream, self.program = stream, program
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
         self.stream.close()
+        if self.program:
+            self.program.wait()
 
     def peek(self, count):
         return self.stream.peek(count)
@@ -58,7 +63,9 @@ class Unpacked:
     def __iter__(self):
         try:
             yield from self.stream
-        except (EOFError, OSError) as error:
+            if self.program and self.program.wait():
+                raise EOFError("zstd says that it is cut or damaged")
+        except (EOFError, OSError, zlib.error) as error:
             raise Malformed(f"it can't be unpacked to its end: {error}") from None
 
 

@@ -35,12 +35,21 @@ constexpr std::uint64_t most_frame_bytes = 1U << 20;
 struct frame {
   std::uint64_t returns_to;
   std::uint64_t top;  // the return address is below; 0: none is kept here
-  std::uint32_t outer;  // where the caller's frame is kept, if it has `outer_stack`
+  std::uint32_t outer : 14;  // where the caller's frame is kept, if it has `outer_stack`, and
+  std::uint32_t distance : 18;  // is so many words above
   std::uint32_t outer_stack;  // 0: there is no caller
   std::uint32_t stack;
   std::uint32_t depth : 31;  // how many frames are known, with this one
   std::uint32_t is_cut : 1;  // there are more
 };
+
+static_assert(kept_frames <= 1U << 14 && most_frame_bytes / 8 < 1U << 18);
+
+/// Whether that is the caller's frame. One of the same stack may be kept there since, which was elsewhere: what is mapped there
+/// now, and what isn't, is no business of this stack.
+bool is_caller(const frame& outer, const frame& its) {
+  return outer.stack == its.outer_stack && outer.top - its.top == std::uint64_t{8} * its.distance;
+}
 
 /// Walks may take a share of the thread's time. Above it only one call of 2^rarity has a stack, by chance.
 struct walk_budget {
@@ -107,7 +116,7 @@ const frame* kept_frame(std::uint64_t returns_to, std::uint64_t top) {
   if (found->returns_to != returns_to || found->top != top) return nullptr;
   for (const frame* it = found; it->outer_stack != 0;) {
     const frame* const outer = own.frames->kept + it->outer;
-    if (outer->stack != it->outer_stack || word_at(outer->top - 8) != outer->returns_to) return nullptr;
+    if (!is_caller(*outer, *it) || word_at(outer->top - 8) != outer->returns_to) return nullptr;
     it = outer;
   }
   return found;
@@ -180,14 +189,15 @@ _Unwind_Reason_Code walk_frame(_Unwind_Context* context, void* data) {
     stack = number_of(outer_stack, next.returns_to);
     if (stack == 0) break;
     is_kept = is_kept && word_at(next.top - 8) == next.returns_to &&
-              (above == 0 || (next.top < above && above - next.top < most_frame_bytes));
+              (above == 0 || (next.top < above && above - next.top < most_frame_bytes && (above - next.top) % 8 == 0));
+    const auto distance = static_cast<std::uint32_t>((above == 0 ? 0 : above - next.top) / 8);
     above = next.top;
     if (!is_kept) continue;
     frame& to = own.frames->kept[place_of(next.returns_to, next.top)];
     const std::uint32_t depth = outer == nullptr ? 1 : outer->depth + 1;
     const bool is_cut = outer == nullptr ? found.count == most_frames : outer->is_cut != 0;
     const auto place = outer == nullptr ? 0 : static_cast<std::uint32_t>(outer - own.frames->kept);
-    to = {next.returns_to, next.top, place, outer_stack, stack, depth & 0x7fffffffU, is_cut};
+    to = {next.returns_to, next.top, place & 0x3fff, distance & 0x3ffff, outer_stack, stack, depth & 0x7fffffffU, is_cut};
     outer = &to;
   }
   errno = before;

@@ -96,8 +96,18 @@ void* take_early(std::size_t bytes) {
 }
 bool is_early(const void* block) { return block >= early && block < early + sizeof(early); }
 
+/// Whether the program calls this malloc, and has none of its own.
+bool is_called() {
+  const std::size_t before = early_used;
+  void* volatile block = ::malloc(1);
+  const bool it_is = early_used != before;
+  ::free(block);
+  return it_is;
+}
+
 /// Whether the operators are those of a C++ library or of the malloc, for which malloc and operator new are one heap.
 bool known_operators() {
+  if (!is_called()) return false;  // they get blocks of the program's malloc
   Dl_info found{}, heap{};
   void* const next = dlsym(RTLD_NEXT, "_Znwm");
   if (next == nullptr || dladdr(next, &found) == 0 || found.dli_fname == nullptr) return true;
