@@ -414,7 +414,7 @@ RULED = [
     ("one that does often", {}, {"seconds": 49.9}, POOL),
     ("a vector", {"what": what("array", "std::vector<int>", "int")}, {}, ["F3"]),
     ("a string", {"what": what("string", "std::string", "char")}, {}, ["F3"]),
-    ("realloc", {"reallocations": 1}, {}, ["F3"]),
+    ("realloc", {"reallocations": 1_000}, {}, ["F3"]), ("little realloc", {"reallocations": 999}, {}, POOL),
     ("two sizes", {"size": None, "sizes": [[8, 50_000], [48, 50_000]]}, {}, ["F15", "F20", "F22"]),
     ("two sizes far apart", {"size": None, "sizes": [[8, 50_000], [4096, 50_000]], "peak_bytes": 2 << 20}, {}, ["F16", "F20"]),
     ("few of them live", {"size": None, "sizes": [[8, 50_000], [4096, 50_000]], "peak_live": 15}, {}, ["F15", "F20", "F22"]),
@@ -589,6 +589,15 @@ def check_sorted():
         return {"site": number, "share": share, "calls": calls, "verdict": verdict, "gain": gained and gain(gained, 0, True)}
     found = rules.in_order([one(1, .9, verdict="don't pool"), one(2, .5), one(3, .1, 5.0), one(4, .2, 3.0, 9000), one(5, .6)])
     return differs([one["site"] for one in found], [4, 3, 5, 2, 1])
+
+
+def check_once():
+    """A reason that several sites have is said once."""
+    advice = [rules.advise(site_of(id=number, share=.3), {**PROGRAM, "seconds": 1000.0}) for number in (1, 2, 3)]
+    report = {"advice": advice, "headline": "", "notes": [], "command": "x" * 100, "calls": 9, "seconds": 1.0, "threads": 1,
+              "peak_bytes": 9, "peak_live": 1}
+    text = command.text_of(report)
+    return None if text.count("at 50 ns each") == 1 and text.count(": F2") == 3 and "x" * 57 + "...: 9 calls" in text else text
 
 
 def check_callers():
@@ -776,7 +785,7 @@ def cases_of(world):
     cases += [(f"rule: {name}", lambda rest=rest: check_rule(*rest)) for name, *rest in RULED]
     cases += [("any site", check_any),
               ("options", check_options), ("sharing", check_sharing), ("measured", check_measured), ("the best", check_best), ("replayed", check_replayed), ("sorted", check_sorted),
-              ("numbers", check_numbers), ("callers", check_callers),
+              ("numbers", check_numbers), ("callers", check_callers), ("said once", check_once),
               ("another composition", check_recomposed),
               ("the table", check_table), ("code", lambda: check_code(world.folder)), ("names", check_symbols)]
     return cases

@@ -25,6 +25,7 @@ What is advised was replayed: without a gain above the spread, it isn't given.
 REPLAYS = {"quick": (2_000_000, 10), "full": (replaying.MOST_STEPS, 60)}  # steps at most, and seconds at least
 MOST_REPLAYED = 16  # sites
 OF_SIZES = 1 << 30  # sites.h: from here on, calls without a stack
+MOST_LETTERS = 60  # of the program's words
 SHOWN = 8  # sites not to pool, in the terminal
 
 # ---- from the log to advice -----------------------------------------------------------------------------------------------
@@ -179,7 +180,9 @@ def searched(replay, one, site, seconds):
 def title(found):
     calls = f"{rules.quantity(found['calls'])} calls in {found['seconds']:.3g} s"
     threads = f"{found['threads']} thread" + ("s" if found["threads"] != 1 else "")
-    return (f"{found['command'] or found['log']}: {calls}, {threads}; at most {rules.in_bytes(found['peak_bytes'])} in "
+    command = found["command"] or found["log"]
+    command = command if len(command) <= MOST_LETTERS else command[:MOST_LETTERS - 3] + "..."
+    return (f"{command}: {calls}, {threads}; at most {rules.in_bytes(found['peak_bytes'])} in "
             f"{rules.quantity(found['peak_live'])} blocks")
 
 
@@ -234,7 +237,7 @@ def together(report):
     if mix:
         yield f"All together: {mix['ns']['median']:.3g} ns a call instead of {malloc['ns']['median']:.3g}{others}"
         yield (f"  {rules.in_bytes(mix['held']['median'])} instead of {rules.in_bytes(malloc['held']['median'])}; "
-               f"{mix['faults']['median']:,} page faults instead of {malloc['faults']['median']:,}")
+               f"{mix['faults']['median']:,.0f} page faults instead of {malloc['faults']['median']:,.0f}")
     else:
         yield f"The program's malloc: {malloc['ns']['median']:.3g} ns a call{others}"
     yield f"  replayed: {report['replay']['part']}; {report['replay']['threads']}"
@@ -255,8 +258,11 @@ def text_of(report):
         lines += [f"Build with {rules.BUILD['cmake']} in CMake, or {rules.BUILD['bazel']} in Bazel.", ""]
     large = [one for one in bad if one["share"] >= rules.FEW_SHARE][:SHOWN]
     lines += ["Don't pool:"] if bad else []
+    said = None
     for one in large:
-        lines.append(f"  {rules.percent(one['share']):>6}  {rules.name_of_place(one['what'])}: {one['rules'][0]}, {one['reasons'][0]}")
+        reason = "" if one["reasons"][0] == said else f", {one['reasons'][0]}"
+        said = one["reasons"][0]
+        lines.append(f"  {rules.percent(one['share']):>6}  {rules.name_of_place(one['what'])}: {one['rules'][0]}{reason}")
     if len(bad) > len(large):
         rest = sum(one["share"] for one in bad) - sum(one["share"] for one in large)
         lines.append(f"  {rules.percent(rest):>6}  {len(bad) - len(large)} others")

@@ -22,12 +22,13 @@ SMALL_CACHE = 32 * 1024
 FREQUENT = 9, 10  # of the calls
 FEW_SIZES, STEPS = 4, (8, 16)  # what sizes are rounded up to
 WASTE = 64 * 1024
+RESIZED = 100  # one block of so many is reallocated; replay_convert.cc
 MORE_MEMORY = 1 << 20
 
 RULES = {
     "F1": Rule("under 1 % of all calls, or under 1,000", "don't pool", "nothing to save"),
     "F2": Rule("at 50 ns a call, all calls take under 1 % of the time", "don't pool", "nothing to save"),
-    "F3": Rule("growing arrays: vectors, strings; any `realloc`", "don't pool; `reserve()`", "each size is used once"),
+    "F3": Rule("growing arrays: vectors, strings; a hundredth to `realloc`", "don't pool; `reserve()`", "each size is used once"),
     "F4": Rule("several sizes, and none of F15 to F17 gains", "don't pool", "a pool has one size"),
     "F5": Rule("over 32 KiB", "don't pool", "the memory takes the time"),
     "F6": Rule("nine of ten never freed, fewer than 100,000", "don't pool", "nothing is reused"),
@@ -201,7 +202,9 @@ def against(site, program):
     what = site["what"]
     calls = site["calls"] + site["frees"]
     is_array = what["kind"] in ("array", "string")
-    if calls < FEW_CALLS or site["share"] < FEW_SHARE:
+    if calls < FEW_CALLS:
+        return "F1", f"only {quantity(calls)} calls"
+    if site["share"] < FEW_SHARE:
         return "F1", f"{quantity(calls)} calls are {percent(site['share'])} of the program's"
     if is_idle(program):
         return "F2", (f"the program makes {quantity(program['calls'])} calls in {program['seconds']:.3g} s: "
@@ -210,9 +213,9 @@ def against(site, program):
         return "F7", "no frame of the stack is the program's"
     if is_array:
         return "F3", f"{what['type']} grows from size to size: reserve() what it will need, where that is known"
-    if site["reallocations"]:
-        return "F3", (f"{quantity(site['reallocations'])} times, realloc() gets a block of {quantity(site['calls'])}, which can't be "
-                      "a pool's; if an array grows, make it as large as it will be, where that is known")
+    if site["reallocations"] * RESIZED >= site["calls"]:
+        return "F3", (f"realloc() gets {quantity(site['reallocations'])} of {quantity(site['calls'])} blocks, which can't be a "
+                      "pool's; if an array grows, make it as large as it will be, where that is known")
     if size_of(site) > LARGE:
         return "F5", f"{in_bytes(size_of(site))} each"
     if site["never_freed"] >= LONG_LIVED * site["calls"] and site["calls"] < FEW_LIVE:
@@ -490,7 +493,13 @@ def suggestion(site, choice):
     return {**about(site), "verdict": "pool", "rules": [choice.rule, *(one[0] for one in found)],
             "reasons": [choice.reason, *(one[2] for one in found)], "product": code.product, "block": choice.size,
             "composition": code.composition or pool, "include": [f"#include {header}" for header in headers],
-            "code": code.lines, **BUILD}
+            "code": [*code.lines, *not_resized(site)], **BUILD}
+
+
+def not_resized(site):
+    """A line of code, if some of its blocks were reallocated, or of those that are taken for its own."""
+    its = site["reallocations"]
+    return [f"// not for blocks that realloc() gets: {quantity(its)} of {quantity(site['calls'])} here"] if its else []
 
 
 def options(site, program):
@@ -516,7 +525,8 @@ def recomposed(advice, site, composition):
     policies = symbols.arguments_of(composition)[1][1:]
     kept = [one for one in policies_of(site, choice.size) if one[1] in ("", *policies)]
     tried = [policy for policy in policies if policy not in [one[1] for one in kept]]
-    return {**advice, "composition": composition, "code": choice.write(site, policies).lines,
+    return {**advice, "composition": composition,
+            "code": [*choice.write(site, policies).lines, *not_resized(site)],
             "rules": [choice.rule, *(one[0] for one in kept), "F9"],
             "reasons": [choice.reason, *(one[2] for one in kept), f"{joined(*tried) or 'the default'} was faster than others"]}
 
@@ -554,7 +564,7 @@ def measured(tried):
     reason = why_not(advice, gains["malloc"])
     return {**{key: advice[key] for key in ("site", "what", "share", "calls")}, "gain": gains, "verdict": "don't pool",
             "rules": ["F4" if several else "F8", *advice["rules"]],
-            "reasons": [f"{advice['reasons'][0]}; {reason}" if several else reason]}
+            "reasons": [f"{advice['reasons'][0].partition(';')[0]}; {reason}" if several else reason]}
 
 
 def in_order(advice):
