@@ -292,8 +292,8 @@ def check_few_moved(folder):
 
 
 def check_sizes(folder):
-    """Blocks by their sizes, also for threads. What a pool of classes gets back it gives again, though it has reset(), too; and an
-    arena is reset once all are free."""
+    """Blocks by their sizes, also for threads. What a pool of classes gets back it gives again, though it has reset(), too. An
+    arena doesn't while a block is in use."""
     calls = [Call(1, "malloc", 0x1000, 4000)]
     calls += [Call(1, name, 0x3000, None if name == "free" else 4000) for _ in range(5000) for name in ("malloc", "free")]
     calls.append(Call(1, "malloc", 0x3000, 4001))  # now it has the most
@@ -303,7 +303,8 @@ def check_sizes(folder):
                 ("tarn::size_class_pool<>", by_size.format(""), "arena")}
         expect(held["arena"] > 15 << 20 and all(one < 5 << 20 for what, one in held.items() if what != "arena"), f"{held}")
     with replaying.Replay(written(folder + "/log", drawn(9, 3000, 2)), [FIRST_SITE, FIRST_SITE + 1], mallocs=["malloc"]) as it:
-        it.check({FIRST_SITE: by_size.format(", tarn::thread_cached<>"), FIRST_SITE + 1: "tarn::size_class_pool<tarn::thread_cached<>>"})
+        it.check({FIRST_SITE: by_size.format(", tarn::thread_cached<>"),
+                  FIRST_SITE + 1: "tarn::size_class_pool<tarn::thread_cached<>>"})
         refused(it, {FIRST_SITE: by_size.format("")}, "several threads use this site")
 
 
@@ -318,11 +319,12 @@ def check_better(_):
 
 def check_own_malloc(folder):
     """tarn's malloc is built and compared; one that can't be preloaded is said."""
-    with replaying.Replay(written(folder + "/log", drawn(10, 300, 1)), [FIRST_SITE], mallocs=["malloc", "libtarn_malloc"]) as it:
+    path, both = written(folder + "/log", drawn(10, 300, 1)), ["malloc", "libtarn_malloc"]
+    with replaying.Replay(path, [FIRST_SITE], mallocs=both) as it:
         expect(list(it.mallocs) == ["malloc", "libtarn_malloc"], f"{it.missing}")
         before, replaying.building.own_malloc = replaying.building.own_malloc, lambda: "libtarn_none.so"
         try:
-            found = it.those_here(["malloc", "libtarn_malloc"])
+            found = it.those_here(both)
         finally:
             replaying.building.own_malloc = before
         expect(found == ({"malloc": None}, {"libtarn_malloc": "libtarn_none.so isn't installed"}), f"{found}")
@@ -437,7 +439,8 @@ def check_worse(folder):
 
 CHECKS = {"one thread": check_one_thread, "threads": check_threads, "threads in step": check_spans,
           "few waits": check_few_waits, "the middle of a log": check_middle, "a cut log": check_cut,
-          "sizes and reallocations": check_moved, "few reallocations": check_few_moved, "several sizes": check_sizes, "another malloc": check_better,
+          "sizes and reallocations": check_moved, "few reallocations": check_few_moved,
+          "several sizes": check_sizes, "another malloc": check_better,
           "tarn's malloc": check_own_malloc,
           "the same dispatch": check_fair, "compositions": check_compositions, "search": check_search, "gains": check_gains,
           "what is worse": check_worse}

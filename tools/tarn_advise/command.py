@@ -213,8 +213,8 @@ def gain_of(one):
     if gain is None:
         return "not measured"
     held = gain["whole"]["held"]
-    return (f"the program saves {rules.in_digits(gain['gain_ns'])} ns for each (spread {rules.in_digits(gain['spread_ns'])}), and holds "
-            f"{rules.in_bytes(held['plan']['median'])} instead of {rules.in_bytes(held['malloc']['median'])}")
+    return (f"the program saves {rules.in_digits(gain['gain_ns'])} ns for each (spread {rules.in_digits(gain['spread_ns'])}), "
+            f"and holds {rules.in_bytes(held['plan']['median'])} instead of {rules.in_bytes(held['malloc']['median'])}")
 
 
 def lines_of(number, one):

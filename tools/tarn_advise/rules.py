@@ -28,7 +28,8 @@ MORE_MEMORY = 1 << 20
 RULES = {
     "F1": Rule("under 1 % of all calls, or under 1,000", "don't pool", "nothing to save"),
     "F2": Rule("at 50 ns a call, all calls take under 1 % of the time", "don't pool", "nothing to save"),
-    "F3": Rule("growing arrays: vectors, strings; a hundredth to `realloc`", "don't pool; `reserve()`", "each size is used once"),
+    "F3": Rule("growing arrays: vectors, strings; a hundredth to `realloc`", "don't pool; `reserve()`",
+               "each size is used once"),
     "F4": Rule("several sizes, and none of F15 to F17 gains", "don't pool", "a pool has one size"),
     "F5": Rule("over 32 KiB", "don't pool", "the memory takes the time"),
     "F6": Rule("nine of ten never freed, fewer than 100,000", "don't pool", "nothing is reused"),
@@ -128,8 +129,8 @@ def largest_of(site):
 
 
 def sizes_in_words(site):
-    count = f"{len(site['sizes'])}" if not site["sizes_more"] else "more than 16"
-    return f"{count} sizes, of which the most frequent, {site['sizes'][0][0]} bytes, has {percent(site['sizes'][0][1] / site['calls'])}"
+    count, (size, calls) = f"{len(site['sizes'])}" if not site["sizes_more"] else "more than 16", site["sizes"][0]
+    return f"{count} sizes, of which the most frequent, {size} bytes, has {percent(calls / site['calls'])}"
 
 
 def is_dropped(site):
@@ -170,8 +171,9 @@ def joint(sites, all_):
     """What is told of a site that stands for several; `all_` has what was counted of all of them."""
     parts = [site["what"] for site in sites]
     frames = [parts[0]["where"], *(f"and {one['where']}" for one in parts[1:])]
-    what = {"kind": "other", "type": None, "element": None, "place": parts[0]["place"], "function": None, "short": parts[0]["short"],
-            "has_line": any(one["has_line"] for one in parts), "frames": frames, "parts": parts,
+    what = {"kind": "other", "type": None, "element": None, "place": parts[0]["place"], "function": None,
+            "short": listed([one["short"] for one in parts]), "frames": frames,
+            "has_line": any(one["has_line"] for one in parts), "parts": parts,
             "where": listed([name_of_place(one) for one in parts])}
     return {**all_, "id_is_size": False, "what": what}
 
@@ -434,7 +436,8 @@ def of_several_sizes(site):
     if few is not None:
         is_all = not site["sizes_more"] and all(size <= few[-1] for size, _ in site["sizes"])
         rest = "" if is_all else "; larger blocks stay with malloc"
-        yield Choice("F16", f"{words}; nine of ten fit into {listed([str(size) for size in few])}{rest}", for_few_sizes, few[-1])
+        fit = listed([str(size) for size in few])
+        yield Choice("F16", f"{words}; nine of ten fit into {fit}{rest}", for_few_sizes, few[-1])
     yield Choice("F17", words, for_many_sizes, size_of(site), True)
 
 
