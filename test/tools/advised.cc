@@ -138,6 +138,40 @@ void trees() {
   }
 }
 
+struct line {
+  line* next;
+  char* word;
+};
+char* new_word(unsigned letters) { return kept(static_cast<char*>(std::malloc(letters))); }
+line* new_line(line* next) {
+  auto* const made = kept(static_cast<line*>(std::malloc(sizeof(line))));
+  *made = {next, nullptr};
+  return made;
+}
+/// Lines with words. They are dropped together; or the words are, once there are others.
+void lines(bool are_together) {
+  dice roll;
+  std::vector<char*> words, before;
+  for (int i = 0; i < 100; ++i) {
+    line* all = nullptr;
+    for (int j = 0; j < 300; ++j) {
+      all = new_line(all);
+      words.push_back(all->word = new_word(1 + roll(100)));
+    }
+    if (!are_together) words.swap(before);
+    for (line* next = all; (all = next) != nullptr; std::free(all)) {
+      next = all->next;
+      if (!are_together) continue;
+      std::free(all->word);
+    }
+    if (!are_together) {
+      for (char* one : words) std::free(one);
+    }
+    words.clear();
+  }
+  for (char* one : before) std::free(one);
+}
+
 /// Arrays that grow, and strings.
 void arrays() {
   dice roll;
@@ -146,6 +180,17 @@ void arrays() {
     for (unsigned n = 4 + roll(60); n != 0; --n) numbers.push_back(1);
     kept(numbers.data());
   }
+}
+/// Two sizes: one next to the other, or far from it.
+void few_sizes(std::size_t other) {
+  dice roll;
+  std::vector<void*> live(1000);
+  for (int i = 0; i < 60'000; ++i) {
+    void*& at = live[roll(1000)];
+    std::free(at);
+    at = kept(std::malloc(roll(3) == 0 ? other : 40));
+  }
+  for (void* one : live) std::free(one);
 }
 void sizes() {
   dice roll;
@@ -175,7 +220,11 @@ int main(int, char** argv) {
   if (mode == "containers") containers();
   if (mode == "trees") trees();
   if (mode == "arrays") arrays();
+  if (mode == "few-sizes") few_sizes(32);
+  if (mode == "far-sizes") few_sizes(4000);
   if (mode == "sizes") sizes();
+  if (mode == "lines") lines(true);
+  if (mode == "lines-and-words") lines(false);
   if (mode == "blocks") blocks();
   if (mode == "shared") shared();
 }

@@ -277,6 +277,59 @@ def check_moved(folder):
         expect(it.check({FIRST_SITE: "tarn::size_class_pool<>"})["calls"] == said["calls"], "classes")
 
 
+def check_few_moved(folder):
+    """A site with under a hundredth of reallocations is replayed without these blocks; with more, it can't be a pool's."""
+    for count, is_refused in ((200, False), (199, True)):
+        calls = [Call(1, "malloc", 0x1000 + 64 * number, 48) for number in range(count)]
+        calls += [Call(1, "realloc", 0x90000, 90, 0x1000 + 64 * 50), Call(1, "realloc", 0x91000, 91, 0x90000)]
+        calls += [Call(1, "malloc", 0x1000 + 64 * 50, 48), Call(1, "free", 0x91000), Call(1, "free", 0x1000 + 64 * 50)]
+        with replaying.Replay(written(folder + "/log", calls), [FIRST_SITE], mallocs=["malloc"]) as it:
+            if is_refused:
+                refused(it, {FIRST_SITE: POOL}, "blocks of this site are reallocated")
+            else:
+                said = it.check({FIRST_SITE: POOL})
+                expect(said["calls"] == [[1, 1], [count, count]], f"{said}")
+
+
+def check_sizes(folder):
+    """Blocks by their sizes, also for threads. What a pool of classes gets back it gives again, though it has reset(), too. An
+    arena doesn't while a block is in use."""
+    calls = [Call(1, "malloc", 0x1000, 4000)]
+    calls += [Call(1, name, 0x3000, None if name == "free" else 4000) for _ in range(5000) for name in ("malloc", "free")]
+    calls.append(Call(1, "malloc", 0x3000, 4001))  # now it has the most
+    by_size = "tarn::by_size<tarn::up_to<48, tarn::pool<tarn::static_size<48>{0}>>, tarn::heap_block>"
+    with replaying.Replay(written(folder + "/log", calls), [FIRST_SITE], mallocs=["malloc"]) as it:
+        held = {what: it.run(it.build([(1, what)]), {FIRST_SITE: what}, None)["held"] for what in
+                ("tarn::size_class_pool<>", by_size.format(""), "arena")}
+        expect(held["arena"] > 15 << 20 and all(one < 5 << 20 for what, one in held.items() if what != "arena"), f"{held}")
+    with replaying.Replay(written(folder + "/log", drawn(9, 3000, 2)), [FIRST_SITE, FIRST_SITE + 1], mallocs=["malloc"]) as it:
+        it.check({FIRST_SITE: by_size.format(", tarn::thread_cached<>"),
+                  FIRST_SITE + 1: "tarn::size_class_pool<tarn::thread_cached<>>"})
+        refused(it, {FIRST_SITE: by_size.format("")}, "several threads use this site")
+
+
+def check_better(_):
+    """A time is less only beyond the spread, of which a single slow round is no part."""
+    def ns(median, spread=.5, most=20):
+        return {"median": median, "low": median - spread / 2, "high": median + spread / 2, "max": most, "min": 0}
+    for one, other, wanted in ((ns(7.1), ns(9.8), True), (ns(9.4), ns(9.8), False), (ns(9.8), ns(7.1), False),
+                               (ns(7.1, 3), ns(9.8), False), (ns(7.1), ns(9.8, 3), False)):
+        expect(replaying.is_less(one, other) == wanted, f"{one}, {other}")
+
+
+def check_own_malloc(folder):
+    """tarn's malloc is built and compared; one that can't be preloaded is said."""
+    path, both = written(folder + "/log", drawn(10, 300, 1)), ["malloc", "libtarn_malloc"]
+    with replaying.Replay(path, [FIRST_SITE], mallocs=both) as it:
+        expect(list(it.mallocs) == ["malloc", "libtarn_malloc"], f"{it.missing}")
+        before, replaying.building.own_malloc = replaying.building.own_malloc, lambda: "libtarn_none.so"
+        try:
+            found = it.those_here(both)
+        finally:
+            replaying.building.own_malloc = before
+        expect(found == ({"malloc": None}, {"libtarn_malloc": "libtarn_none.so isn't installed"}), f"{found}")
+
+
 def refused(it, plan, words):
     try:
         it.check(plan)
@@ -386,7 +439,9 @@ def check_worse(folder):
 
 CHECKS = {"one thread": check_one_thread, "threads": check_threads, "threads in step": check_spans,
           "few waits": check_few_waits, "the middle of a log": check_middle, "a cut log": check_cut,
-          "sizes and reallocations": check_moved,
+          "sizes and reallocations": check_moved, "few reallocations": check_few_moved,
+          "several sizes": check_sizes, "another malloc": check_better,
+          "tarn's malloc": check_own_malloc,
           "the same dispatch": check_fair, "compositions": check_compositions, "search": check_search, "gains": check_gains,
           "what is worse": check_worse}
 

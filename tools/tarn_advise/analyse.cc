@@ -3,6 +3,8 @@
 //   analyse LOG [GROUPS]   JSON, as below; GROUPS says which stacks are one site (sites.h)
 //   analyse --stacks LOG   JSON, for GROUPS to be made: {"stacks": {number: [address, ...]}, "mappings": [...]}
 //
+//   (a mapping's build_id is in hexadecimal; program: its first word, as it was called)
+//
 // Memory is bounded by the blocks in use (64 bytes each) and the sites (2.3 KiB each). On stderr it says how far it is, if that
 // is a terminal. The exit status is 1 where the log is damaged or cut, and 2 where the file is none: {"failed": why}.
 //
@@ -28,6 +30,8 @@
 //         alone                     otherwise: the site had no other block in use
 //         reverse, in_order         otherwise: the newest of the site's blocks; the oldest
 //         random                    otherwise
+//     together                      {runs, left_none: of these runs, those that left none of the site's blocks in use; cleared:
+//                                   the frees in them, as a fraction of all}
 //     runs                          of the first that died together: [[begin, end, blocks], ...], in nanoseconds
 //     freed_by_other_thread         fraction of the frees
 //     threads                       that allocated here
@@ -243,6 +247,7 @@ struct site {
   std::array<std::uint64_t, static_cast<std::size_t>(death::count)> deaths{};
   free_run run;
   std::vector<free_run> runs;
+  std::uint64_t together_runs = 0, cleared_runs = 0, cleared = 0;
   std::uint64_t burst = 0, longest_burst = 0, bursts = 0;
   timeline time;
 
@@ -269,6 +274,9 @@ struct site {
     const bool is_together = run.count >= 8 && live * 8 <= live + run.count && took * 4 <= lived * 5;
     if (is_together) {
       deaths[static_cast<std::size_t>(death::together)] += run.count;
+      ++together_runs;
+      cleared_runs += live == 0;
+      cleared += live == 0 ? run.count : 0;
       if (runs.size() != most_runs) runs.push_back(run);
     } else {
       for (std::size_t i = 0; i != deaths.size(); ++i) deaths[i] += run.deaths[i];
@@ -503,6 +511,10 @@ void print_order(const site& its) {
   for (std::size_t i = 0; i != its.deaths.size(); ++i) {
     fraction(death_names[i], its.deaths[i], its.frees, i + 1 == its.deaths.size() ? "}," : ",");
   }
+  std::fputs("\"together\":{", stdout);
+  number("runs", its.together_runs);
+  number("left_none", its.cleared_runs);
+  fraction("cleared", its.cleared, its.frees, "},");
   std::fputs("\"runs\":", stdout);
   print_list(its.runs, [](const free_run& one) {
     std::printf("[%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]", one.begin, one.end, one.count);
@@ -616,7 +628,9 @@ void print_stacks(tarn_record::log& from) {
   }
   std::vector<std::uint32_t> stacks(used.begin(), used.end());
   std::sort(stacks.begin(), stacks.end());
-  std::fputs("{\"stacks\":{", stdout);
+  std::fputs("{\"program\":", stdout);
+  print_text(from.header().command);
+  std::fputs(",\"stacks\":{", stdout);
   for (const std::uint32_t& stack : stacks) {
     std::printf("%s\n\"%u\":", &stack == stacks.data() ? "" : ",", stack);
     print_stack(from, stack);
@@ -626,7 +640,9 @@ void print_stacks(tarn_record::log& from) {
     std::printf("\n{\"begin\":%" PRIu64 ",\"end\":%" PRIu64 ",\"offset\":%" PRIu64, one.begin, one.end, one.offset);
     std::fputs(",\"path\":", stdout);
     print_text(one.path);
-    std::putchar('}');
+    std::fputs(",\"build_id\":\"", stdout);
+    for (const char byte : one.build_id) std::printf("%02x", static_cast<unsigned>(static_cast<unsigned char>(byte)));
+    std::fputs("\"}", stdout);
   });
   std::fputs("}\n", stdout);
 }

@@ -26,3 +26,13 @@ def include_root():
 def cached(name, words):
     """The path of what is built from files of this folder."""
     return building.cached(name, words, HERE)
+
+
+def own_malloc():
+    """tarn's own malloc to preload: built here where its source is, otherwise what is installed."""
+    folder = os.path.join(TREE, "malloc")
+    if not os.path.isfile(os.path.join(folder, "malloc.cc")):
+        return "libtarn_malloc.so.0"
+    words = ["-shared", "-fPIC", "-fno-builtin-malloc", "-ftls-model=initial-exec", "-fvisibility=hidden",
+             "-I" + include_root(), "malloc.cc"]  # as malloc/BUILD has them
+    return building.cached("libtarn_malloc.so", words, folder, [os.path.join(TREE, one) for one in ("allocator", "policies")])

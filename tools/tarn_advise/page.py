@@ -39,7 +39,7 @@ def data_of(report):
     curves = sorted(sites, key=lambda site: -site["peak_bytes"])[:MOST_CURVES]
     advised = [one for one in report.get("advice", []) if one["verdict"] == "pool" or one["share"] >= 0.01]
     return {**some(report, ("log", "command", "calls", "seconds", "threads", "complete", "peak_live", "peak_bytes", "timeline",
-                            "frees", "notes", "replay")),
+                            "frees", "notes", "headline", "replay")),
             "sites": rows, "sites_more": len(sites) - len(rows), "sizes": buckets_of(sites),
             "sizes_more": sum(site["sizes_more"] for site in sites),
             "curves": [{"id": site["id"], "bytes": site["timeline"]} for site in curves],

@@ -40,6 +40,11 @@ using tarn_record::is_written;
 
 const char* name_of_malloc() {
   const auto is_here = [](const char* symbol) { return dlsym(RTLD_DEFAULT, symbol) != nullptr; };
+  Dl_info of_malloc{};
+  if (dladdr(dlsym(RTLD_DEFAULT, "malloc"), &of_malloc) != 0 && of_malloc.dli_fname != nullptr &&
+      std::strstr(of_malloc.dli_fname, "libtarn_malloc.so") != nullptr) {
+    return "libtarn_malloc";
+  }
   return is_here("mallctl") ? "jemalloc" : is_here("tc_version") ? "tcmalloc" : is_here("mi_version") ? "mimalloc" : "malloc";
 }
 

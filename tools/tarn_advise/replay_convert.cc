@@ -34,6 +34,7 @@ using namespace tarn_advise;
 using tarn_record::trace;
 
 constexpr std::uint32_t nobody = ~std::uint32_t{0};
+constexpr std::uint64_t most_resized = 100;  // one of so many blocks
 constexpr std::size_t most_span = 4096;  // steps of the log
 constexpr std::size_t most_unused = most_span;  // places that a thread keeps for itself
 
@@ -114,6 +115,24 @@ class part_reader {
   const std::unordered_map<std::uint32_t, std::uint8_t>& columns_;
   std::unordered_map<std::uint32_t, std::uint32_t> numbers_;
 };
+
+/// Blocks that realloc() gets become malloc's, if they are few of their column: a pool's can't be reallocated, and of frequent
+/// calls, some are taken for those of another site (sites.h). `steps`: the first of all.
+void exclude_resized(step* steps, const part& all) {
+  std::array<std::uint64_t, most_columns> taken{}, resized{};
+  step* const end = steps + (all.steps.all_end - all.steps.begin);
+  for (const step* at = steps; at != end; ++at) {
+    taken[at->column] += at->what == step_kind::take || at->what == step_kind::take_zeroed;
+    resized[at->column] += at->what == step_kind::resize;
+  }
+  std::vector<step*> takers(all.steps.places, nullptr);
+  for (step* at = steps; at != end; ++at) {
+    step*& taker = takers[at->place];
+    if (at->what == step_kind::take || at->what == step_kind::take_zeroed) taker = at;
+    else if (at->what == step_kind::resize && resized[at->column] * most_resized < taken[at->column]) taker->column = 0;
+    at->column = taker->column;
+  }
+}
 
 /// Counts what happens to the blocks of each column.
 std::vector<column_facts> facts_of(const part& all, std::size_t columns) {
@@ -373,6 +392,7 @@ int convert(char** words, int sites) {
   if (!part_reader{room, numbers, columns}.read(path, skipped, most, all)) {
     return std::fprintf(stderr, "%s: %s\n", path, all.notes.empty() ? "no log" : all.notes[0].c_str()), 2;
   }
+  exclude_resized(room + (all.steps.begin - room), all);
   const std::vector<column_facts> facts = facts_of(all, static_cast<std::size_t>(sites) + 1);
   const std::uint32_t seen = all.thread_count;
   if (!are_freed_by_others(facts) || all.thread_count > most_threads) {

@@ -25,9 +25,9 @@ import time
 from . import building
 from .building import Failed, Rejected
 
-# What must be preloaded for each malloc.
+# What must be preloaded for each malloc; libtarn_malloc may have to be built.
 MALLOCS = {"malloc": None, "jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4",
-           "mimalloc": "libmimalloc.so.2"}
+           "mimalloc": "libmimalloc.so.2", "libtarn_malloc": None}
 MOST_STEPS = 20_000_000
 MOST_SITES = 63
 LEAST_ROUNDS, MOST_ROUNDS = 5, 25
@@ -70,14 +70,17 @@ class Program:
         self.path, self.numbers = path, numbers
 
 
-def header_of(composition):
+HEADERS = {"pool": "pool", "arena": "arena", "size_class_pool": "size_class_pool", "segregate": "blocks", "by_size": "blocks"}
+
+
+def headers_of(composition):
     """What must be included: all.h takes seconds to compile."""
-    product = re.match(r"tarn::(pool|arena|size_class_pool)<", "tarn::arena<" if composition == "arena" else composition)
-    return f"tarn/allocator/{product.group(1)}.h" if product else "tarn/allocator/all.h"
+    names = set(re.findall(r"tarn::(\w+)<", "tarn::arena<" if composition == "arena" else composition)) & set(HEADERS)
+    return [f"tarn/allocator/{HEADERS[name]}.h" for name in names] or ["tarn/allocator/all.h"]
 
 
 def source_of(pairs, headers):
-    headers = [*sorted({header_of(composition) for _, composition in pairs}), *headers]
+    headers = [*sorted({one for _, composition in pairs for one in headers_of(composition)}), *headers]
     lines = ['#include "replay_columns.h"', *(f'#include "{one}"' for one in headers), "namespace tarn_advise {",
              "extern const choice choices[] = {"]
     numbers = {}
@@ -144,6 +147,11 @@ class Replay:
         for name, library in MALLOCS.items():
             if wanted is not None and name not in wanted:
                 continue
+            try:
+                library = library or (building.own_malloc() if name == "libtarn_malloc" else None)
+            except Failed as error:
+                missing[name] = str(error).splitlines()[0]
+                continue
             said = self.run(self.empty, {}, library, "check")
             if said["malloc"] == name:
                 found[name] = library
@@ -207,11 +215,11 @@ class Replay:
 
     # ---- measuring
 
-    def measure(self, plans, seconds=10, mallocs=None):
+    def measure(self, plans, seconds=10, mallocs=None, over=None):
         """{name: result} of each plan over the process's malloc and, as "malloc", "jemalloc", ..., of an empty plan. Rounds are
-        as many as fit into the seconds, but five."""
+        as many as fit into the seconds, but five. `over`: another malloc that plans are measured with."""
         program = self.build([pair for plan in plans.values() for pair in self.pairs(plan)])
-        jobs = {name: (program, plan, None) for name, plan in plans.items()}
+        jobs = {name: (program, plan, self.mallocs[over] if over else None) for name, plan in plans.items()}
         jobs |= {name: (self.empty, {}, library) for name, library in (mallocs or self.mallocs).items()}
         found = self.rounds(jobs, seconds)
         return {name: self.result(jobs[name][1], *found[name]) for name in jobs}
@@ -341,6 +349,11 @@ def with_policy(composition, change):
         return composition
     inner = re.sub(r",\s*" + AXIS_OF[axis] + r"(?=\s*(?:,|$))", "", composition[len("tarn::pool<"):-1])
     return f"tarn::pool<{inner}{policy and ', '}{policy}>"
+
+
+def is_less(one, other):
+    """Whether a time is less than another by more than the spread of either: half of its rounds."""
+    return other["median"] - one["median"] > max(its["high"] - its["low"] for its in (one, other))
 
 
 def replay(log, plan, seconds=10, **more):

@@ -16,18 +16,25 @@ LARGE = 32 * 1024
 LONG_LIVED, FEW_LIVE = 0.9, 100_000
 TOGETHER = 0.8
 IN_ARENAS = "class", "other"  # kinds of sites
+OF_SEVERAL_SIZES = "F15", "F16", "F17"
 CHUNKS = 4 << 10, 4 << 20  # the first and the largest of geometric_growth
 SMALL_CACHE = 32 * 1024
+FREQUENT = 9, 10  # of the calls
+FEW_SIZES, STEPS = 4, (8, 16)  # what sizes are rounded up to
+WASTE = 64 * 1024
+RESIZED = 100  # one block of so many is reallocated; replay_convert.cc
+MORE_MEMORY = 1 << 20
 
 RULES = {
     "F1": Rule("under 1 % of all calls, or under 1,000", "don't pool", "nothing to save"),
     "F2": Rule("at 50 ns a call, all calls take under 1 % of the time", "don't pool", "nothing to save"),
-    "F3": Rule("growing arrays: vectors, strings, `realloc`", "don't pool; `reserve()`", "each size is used once"),
-    "F4": Rule("no size has nine of ten calls", "don't pool", "a pool has one size"),
+    "F3": Rule("growing arrays: vectors, strings; a hundredth to `realloc`", "don't pool; `reserve()`",
+               "each size is used once"),
+    "F4": Rule("several sizes, and none of F15 to F17 gains", "don't pool", "a pool has one size"),
     "F5": Rule("over 32 KiB", "don't pool", "the memory takes the time"),
     "F6": Rule("nine of ten never freed, fewer than 100,000", "don't pool", "nothing is reused"),
     "F7": Rule("only libraries in the stack", "don't pool", "no code to change"),
-    "F8": Rule("replayed, no gain above the spread", "don't pool", "measured"),
+    "F8": Rule("replayed, no gain above the spread, or half more memory", "don't pool", "measured"),
     "F9": Rule("another policy is faster by more than the spread", "that policy", "measured"),
     "F10": Rule("eight of ten freed together, by the one thread that allocated them",
                 "`arena`; `own_pool_allocator` for nodes", "one call frees all"),
@@ -35,6 +42,10 @@ RULES = {
     "F12": Rule("`std::make_shared`", "`std::allocate_shared`", "one size"),
     "F13": Rule("objects of a class", "`DECLARE_MEMORY_POOL`", "their users don't change"),
     "F14": Rule("other blocks of one size", "`pool`", "one size"),
+    "F15": Rule("several sizes, and blocks of the largest waste a quarter or 64 KiB at most", "`pool` of the largest",
+                "a free needs no size"),
+    "F16": Rule("up to four sizes, rounded up to 8 or 16 bytes", "`by_size`", "a pool for each"),
+    "F17": Rule("other sizes, if replayed", "`size_class_pool`", "a pool for each class of sizes"),
     "F20": Rule("one thread allocates and frees", "`no_locking`", "a lock is the largest cost"),
     "F21": Rule("several do", "`thread_cached<>`, from 16 threads on `<64>`, `<256>`", "no lock for a block"),
     "F22": Rule("a peak of 4 KiB to 4 MiB", "`geometric_growth<peak>`", "one chunk"),
@@ -65,20 +76,115 @@ def in_time(ns):
     return f"{ns:.3g} ns"
 
 
+def in_digits(number):
+    return f"{number:,.0f}" if number >= 100 else f"{number:.2g}"
+
+
 def percent(part):
     if 0 < part < 0.001:
         return "under 0.1 %"
     return f"{100 * part:.1f} %" if part < 0.1 else f"{100 * part:.0f} %"
 
 
+def is_frequent(calls, site):
+    return calls * FREQUENT[1] >= site["calls"] * FREQUENT[0]
+
+
 def size_of(site):
-    """The size of nine blocks in ten, or the largest of the frequent ones."""
-    return site["size"] if site["size"] is not None else max(size for size, _ in site["sizes"])
+    """The size of nine blocks in ten, or the largest of the sizes that have so many."""
+    if site["size"] is not None:
+        return site["size"]
+    largest = calls = 0
+    for size, count in site["sizes"]:
+        largest, calls = max(largest, size), calls + count
+        if is_frequent(calls, site):
+            break
+    return largest
+
+
+def has_larger(site):
+    """Whether there may be blocks larger than size_of()."""
+    return site["sizes_more"] > 0 or any(size > size_of(site) for size, _ in site["sizes"])
+
+
+def few_sizes(site):
+    """At most four sizes, rounded up, that nine of ten calls fit into; None: there are more."""
+    for step in STEPS:
+        counts = collections.Counter()
+        for size, count in site["sizes"]:
+            counts[-(-max(size, 1) // step) * step] += count
+        kept = counts.most_common(FEW_SIZES)
+        while kept and is_frequent(sum(count for _, count in kept[:-1]), site):
+            kept.pop()
+        if kept and is_frequent(sum(count for _, count in kept), site):
+            return sorted(size for size, _ in kept)
+    return None
+
+
+def largest_of(site):
+    """The largest of all sizes, if blocks of it waste little; otherwise None."""
+    largest = max(size for size, _ in site["sizes"])
+    wasted = site["peak_live"] * largest - site["peak_bytes"]
+    return largest if not site["sizes_more"] and largest <= LARGE and wasted <= max(WASTE, site["peak_bytes"] / 4) else None
+
+
+def sizes_in_words(site):
+    count, (size, calls) = f"{len(site['sizes'])}" if not site["sizes_more"] else "more than 16", site["sizes"][0]
+    return f"{count} sizes, of which the most frequent, {size} bytes, has {percent(calls / site['calls'])}"
 
 
 def is_dropped(site):
     """Whether its blocks are freed together, by the thread that allocated them."""
     return site["order"]["together"] >= TOGETHER and site["frees"] * 2 >= site["calls"] and is_local(site)
+
+
+def is_cleared(site):
+    """Whether, in addition, none of its blocks is left then, so that an arena can be reset."""
+    return site["what"]["kind"] in IN_ARENAS and is_dropped(site) and site["together"]["cleared"] >= TOGETHER
+
+
+def meets(one, other):
+    """Whether runs of frees that clear one site are at the time of those of another. Of both, only the first are known."""
+    until = min(site["runs"][-1][1] for site in (one, other))
+    for site, its in ((one, other), (other, one)):
+        runs = [run for run in site["runs"] if run[0] <= until]
+        met = sum(count for begin, end, count in runs if any(run[0] <= end and begin <= run[1] for run in its["runs"]))
+        if met < TOGETHER * sum(count for *_, count in runs):
+            return False
+    return True
+
+
+def sharing(sites, program):
+    """Lists of sites, two or more, that may share an arena: each meets the first."""
+    found = []
+    for site in sites:
+        if site["id_is_size"] or not site["runs"] or against(site, program) or not is_cleared(site):
+            continue
+        its = next((one for one in found if meets(one[0], site)), None)
+        if its is None:
+            found.append(its := [])
+        its.append(site)
+    return [one for one in found if len(one) > 1]
+
+
+def joint(sites, all_):
+    """What is told of a site that stands for several; `all_` has what was counted of all of them."""
+    parts = [site["what"] for site in sites]
+    frames = [parts[0]["where"], *(f"and {one['where']}" for one in parts[1:])]
+    what = {"kind": "other", "type": None, "element": None, "place": parts[0]["place"], "function": None,
+            "short": listed([one["short"] for one in parts]), "frames": frames,
+            "has_line": any(one["has_line"] for one in parts), "parts": parts,
+            "where": listed([name_of_place(one) for one in parts])}
+    return {**all_, "id_is_size": False, "what": what}
+
+
+def name_of_place(what):
+    return f"{what['type']}, {what['where']}" if what["type"] else what["where"]
+
+
+def listed(words):
+    """a, b and c."""
+    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]
 
 
 def is_idle(program):
@@ -95,10 +201,12 @@ def is_local(site):
 
 def against(site, program):
     """(rule, reason) that speaks against a pool, or None."""
-    what, size = site["what"], site["size"]
+    what = site["what"]
     calls = site["calls"] + site["frees"]
-    is_array = what["kind"] in ("array", "string") or site["reallocations"] * 10 >= site["calls"]
-    if calls < FEW_CALLS or site["share"] < FEW_SHARE:
+    is_array = what["kind"] in ("array", "string")
+    if calls < FEW_CALLS:
+        return "F1", f"only {quantity(calls)} calls"
+    if site["share"] < FEW_SHARE:
         return "F1", f"{quantity(calls)} calls are {percent(site['share'])} of the program's"
     if is_idle(program):
         return "F2", (f"the program makes {quantity(program['calls'])} calls in {program['seconds']:.3g} s: "
@@ -106,11 +214,10 @@ def against(site, program):
     if site["id_is_size"] is False and what["kind"] == "other" and what["place"] is None:
         return "F7", "no frame of the stack is the program's"
     if is_array:
-        name = what["type"] or "the array"
-        return "F3", f"{name} grows from size to size: reserve() what it will need, where that is known"
-    if size is None and not (is_dropped(site) and what["kind"] in IN_ARENAS):
-        return "F4", (f"{len(site['sizes']) if not site['sizes_more'] else 'more than 16'} sizes, of which the most frequent, "
-                      f"{site['sizes'][0][0]} bytes, has {percent(site['sizes'][0][1] / site['calls'])}")
+        return "F3", f"{what['type']} grows from size to size: reserve() what it will need, where that is known"
+    if site["reallocations"] * RESIZED >= site["calls"]:
+        return "F3", (f"realloc() gets {quantity(site['reallocations'])} of {quantity(site['calls'])} blocks, which can't be a "
+                      "pool's; if an array grows, make it as large as it will be, where that is known")
     if size_of(site) > LARGE:
         return "F5", f"{in_bytes(size_of(site))} each"
     if site["never_freed"] >= LONG_LIVED * site["calls"] and site["calls"] < FEW_LIVE:
@@ -169,7 +276,8 @@ def size_policy(size, alignment):
 
 # ---- products, and code to paste --------------------------------------------------------------------------------------------
 
-Code = collections.namedtuple("Code", "product headers lines")
+# composition: what is replayed; None: a pool of the site's size
+Code = collections.namedtuple("Code", "product headers lines composition", defaults=(None,))
 
 
 def joined(*parts):
@@ -182,7 +290,9 @@ def bare(type_):
 
 
 def name_of(site, kind):
-    """Of a pool or an arena: add_pool, or pool_of_56."""
+    """Of a pool or an arena: add_pool, or pool_of_56; of several places, common_arena."""
+    if "parts" in site["what"]:
+        return f"common_{kind}"
     word = re.sub(r"\W+", "_", re.sub(r"<.*>", "", site["what"]["function"] or "").rpartition("::")[2]).strip("_")
     return f"{word}_{kind}" if word else f"{kind}_of_{size_of(site)}"
 
@@ -266,86 +376,198 @@ def for_class(site, policies):
 
 
 def for_blocks(site, policies):
-    name = name_of(site, "pool")
-    return Code("pool", ["tarn/allocator/pool.h"],
-                [f"tarn::pool<{joined(size_policy(site['size'], site['alignment']), *policies)}> {name};",
-                 f"// {name}.allocate() and {name}.deallocate(block), for {site['what']['where']}"])
+    pool = f"tarn::pool<{joined(size_policy(size_of(site), site['alignment']), *policies)}>"
+    if has_larger(site):
+        pool = f"tarn::segregate<{max(size_of(site), 1)}, {pool}, tarn::heap_block>"
+        return Code("segregate", ["tarn/allocator/blocks.h", "tarn/allocator/pool.h"], of_any_size(site, pool))
+    return for_size(size_of(site))(site, policies)
+
+
+def for_size(size):
+    """A pool that has no other blocks."""
+    def write(site, policies):
+        name = name_of(site, "pool")
+        pool = f"tarn::pool<{joined(size_policy(size, site['alignment']), *policies)}>"
+        return Code("pool", ["tarn/allocator/pool.h"], [
+            f"{pool} {name};", f"// {name}.allocate() and {name}.deallocate(block), for {site['what']['short']}"], pool)
+    return write
+
+
+def of_any_size(site, type_):
+    """The lines for something that asks for the size of what is freed."""
+    name = name_of(site, "pools")
+    return [*(f"{type_} {name};".split("\n")),
+            f"// {name}.allocate(bytes) and {name}.deallocate(block, bytes), for {site['what']['short']}"]
+
+
+def for_few_sizes(site, policies):
+    pools = [f"tarn::up_to<{size}, tarn::pool<{joined(size_policy(size, site['alignment']), *policies)}>>"
+             for size in few_sizes(site)]
+    parts = [*pools, "tarn::heap_block"]
+    return Code("by_size", ["tarn/allocator/blocks.h", "tarn/allocator/pool.h"],
+                of_any_size(site, f"tarn::by_size<{(','+chr(10)+' ' * len('tarn::by_size<')).join(parts)}>"),
+                f"tarn::by_size<{joined(*parts)}>")
+
+
+def for_many_sizes(site, policies):
+    type_ = f"tarn::size_class_pool<{joined(*policies)}>"
+    return Code("size_class_pool", ["tarn/allocator/size_class_pool.h"], of_any_size(site, type_), type_)
 
 
 def for_arena(site, _):
     name = name_of(site, "arena")
-    how = f"{name}.create<{site['what']['type']}>(...)" if site["what"]["kind"] == "class" else f"{name}.allocate(bytes)"
+    parts = site["what"].get("parts", [site["what"]])
+    how = {f"{name}.create<{one['type']}>(...)" if one["kind"] == "class" else f"{name}.allocate(bytes)" for one in parts}
+    places = list(dict.fromkeys(one["short"] for one in parts))
     return Code("arena", ["tarn/allocator/arena.h"],
-                [f"tarn::arena<> {name};",
-                 f"// {how} for {site['what']['where']}; {name}.reset() where they are freed"])
+                [f"tarn::arena<> {name};", f"// {listed(sorted(how))}, for {listed(places)}; nothing where they are freed;",
+                 f"// {name}.reset() once none of them is used any more"], "arena")
 
 
-def product_of(site):
-    """(rule, reason, how to write it, whether it is replayed as an arena)."""
-    kind, order = site["what"]["kind"], site["order"]
-    is_together = is_dropped(site)
-    count = f"{percent(order['together'])} are freed in runs that leave nothing"
+# A product for a site. is_measured: given only if a replay shows that it gains. size: of its blocks.
+Choice = collections.namedtuple("Choice", "rule reason write size is_measured", defaults=(False,))
+
+
+def of_several_sizes(site):
+    """Choices for a site with several sizes, the simplest first."""
+    largest, few, words = largest_of(site), few_sizes(site), sizes_in_words(site)
+    if largest is not None:
+        yield Choice("F15", f"{words}; all fit into {largest}", for_size(largest), largest)
+    if few is not None:
+        is_all = not site["sizes_more"] and all(size <= few[-1] for size, _ in site["sizes"])
+        rest = "" if is_all else "; larger blocks stay with malloc"
+        fit = listed([str(size) for size in few])
+        yield Choice("F16", f"{words}; nine of ten fit into {fit}{rest}", for_few_sizes, few[-1])
+    yield Choice("F17", words, for_many_sizes, size_of(site), True)
+
+
+def cleared(site):
+    """Why an arena."""
+    its = site["together"]
+    if its["runs"] == its["left_none"]:
+        runs = "one run, which leaves none" if its["runs"] == 1 else f"{quantity(its['runs'])} runs, each of which leaves none"
+        return f"{percent(its['cleared'])} are freed in {runs}"
+    return (f"{quantity(its['left_none'])} of {quantity(its['runs'])} runs of frees left none, and freed "
+            f"{percent(its['cleared'])}; where some are left, reset() must wait")
+
+
+def choices_of(site):
+    """What may be done with a site, the best guess first; nothing if a pool has no use."""
+    kind, order, size = site["what"]["kind"], site["order"], size_of(site)
     is_list = kind == "node" and not site["what"]["type"].startswith("std::deque<")
-    if is_together and is_list:
-        return "F10", f"{count}: {site['what']['type']} ends as a whole", for_nodes_together, False
-    if is_together and kind in IN_ARENAS:
-        return "F10", count, for_arena, True
+    if is_cleared(site):
+        return [Choice("F10", cleared(site), for_arena, size)]
+    if site["size"] is None:
+        return list(of_several_sizes(site)) if kind in IN_ARENAS else []
+    if is_dropped(site) and is_list:
+        return [Choice("F10", f"{percent(order['together'])} are freed in runs that leave an eighth at most: "
+                       f"{site['what']['type']} ends as a whole", for_nodes_together, size)]
     if kind == "node":
-        return "F11", f"nodes of {site['what']['type']}", for_nodes, False
+        return [Choice("F11", f"nodes of {site['what']['type']}", for_nodes, size)]
     if kind == "shared":
-        return "F12", f"std::make_shared<{site['what']['element']}>", for_shared, False
+        return [Choice("F12", f"std::make_shared<{site['what']['element']}>", for_shared, size)]
     if kind == "class":
-        return "F13", f"objects of {site['what']['type']}", for_class, False
-    return "F14", f"blocks of {site['size']} bytes", for_blocks, False
+        return [Choice("F13", f"objects of {site['what']['type']}", for_class, size)]
+    return [Choice("F14", f"blocks of {size} bytes", for_blocks, size)]
 
 
 BUILD = {"cmake": "target_link_libraries(app PRIVATE tarn::tarn)", "bazel": 'deps = ["@tarn"]'}
 
 
-def advise(site, program):
-    """What to do with a site: a dict that goes into the JSON."""
-    said = {"site": site["id"], "what": site["what"], "share": site["share"], "calls": site["calls"] + site["frees"],
+def about(site):
+    return {"site": site["id"], "what": site["what"], "share": site["share"], "calls": site["calls"] + site["frees"],
             "gain": None}
-    wrong = against(site, program)
-    if wrong:
-        return {**said, "verdict": "don't pool", "rules": [wrong[0]], "reasons": [wrong[1]]}
-    rule, reason, write, is_arena = product_of(site)
-    size = size_of(site)
-    found = [] if is_arena else policies_of(site, size)
+
+
+def suggestion(site, choice):
+    """A dict that goes into the JSON."""
+    if choice.write is for_arena:
+        found = []
+    elif choice.write in (for_few_sizes, for_many_sizes):  # how much each of their pools has isn't known
+        found = [one for one in policies_of(site, choice.size) if one[0] in ("F20", "F21")]
+    else:
+        found = policies_of(site, choice.size)
     policies = [policy for _, policy, _ in found if policy]
-    if write in (for_nodes, for_shared) and "tarn::return_empty_chunks<>" not in policies:
+    if choice.write in (for_nodes, for_shared) and "tarn::return_empty_chunks<>" not in policies:
         policies = [*dict.fromkeys([*policies, "tarn::lifo_reuse<>"])]  # their default
-    code = write(site, policies)
-    composition = "arena" if is_arena else f"tarn::pool<{joined(size_policy(size, site['alignment']), *policies)}>"
+    code = choice.write(site, policies)
     headers = [header if header[0] == "<" else f'"{header}"' for header in code.headers]
-    return {**said, "verdict": "pool", "rules": [rule, *(one[0] for one in found)],
-            "reasons": [reason, *(one[2] for one in found)], "product": code.product, "composition": composition,
-            "include": [f"#include {header}" for header in headers], "code": code.lines, **BUILD}
+    pool = f"tarn::pool<{joined(size_policy(choice.size, site['alignment']), *policies)}>"
+    return {**about(site), "verdict": "pool", "rules": [choice.rule, *(one[0] for one in found)],
+            "reasons": [choice.reason, *(one[2] for one in found)], "product": code.product, "block": choice.size,
+            "composition": code.composition or pool, "include": [f"#include {header}" for header in headers],
+            "code": [*code.lines, *not_resized(site)], **BUILD}
+
+
+def not_resized(site):
+    """A line of code, if some of its blocks were reallocated, or of those that are taken for its own."""
+    its = site["reallocations"]
+    return [f"// not for blocks that realloc() gets: {quantity(its)} of {quantity(site['calls'])} here"] if its else []
+
+
+def options(site, program):
+    """What is replayed of a site: one suggestion, or several of which the first that is as good as any is given."""
+    return [] if against(site, program) else [suggestion(site, choice) for choice in choices_of(site)]
+
+
+def advise(site, program):
+    """What to do with a site, unmeasured."""
+    wrong = against(site, program)
+    first = None if wrong else next(iter(choices_of(site)), None)
+    if wrong or first is None or first.is_measured:
+        rule, reason = wrong or ("F4", sizes_in_words(site))
+        return {**about(site), "verdict": "don't pool", "rules": [rule], "reasons": [reason]}
+    return suggestion(site, first)
 
 
 def recomposed(advice, site, composition):
     """Advice with another composition, which a search found."""
     if composition == advice["composition"]:
         return advice
-    rule, reason, write, _ = product_of(site)
+    choice = next(one for one in choices_of(site) if one.rule == advice["rules"][0])
     policies = symbols.arguments_of(composition)[1][1:]
-    kept = [one for one in policies_of(site, size_of(site)) if one[1] in ("", *policies)]
+    kept = [one for one in policies_of(site, choice.size) if one[1] in ("", *policies)]
     tried = [policy for policy in policies if policy not in [one[1] for one in kept]]
-    return {**advice, "composition": composition, "code": write(site, policies).lines,
-            "rules": [rule, *(one[0] for one in kept), "F9"],
-            "reasons": [reason, *(one[2] for one in kept), f"{joined(*tried) or 'the default'} was faster than others"]}
+    return {**advice, "composition": composition,
+            "code": [*choice.write(site, policies).lines, *not_resized(site)],
+            "rules": [choice.rule, *(one[0] for one in kept), "F9"],
+            "reasons": [choice.reason, *(one[2] for one in kept), f"{joined(*tried) or 'the default'} was faster than others"]}
 
 
-def measured(advice, gains):
-    """Advice with what its replay showed, {malloc: gain}. What is worse, or within the spread, isn't advised."""
-    gain = gains["malloc"]
+def holds_more(gain):
+    """Whether a plan holds half more memory than malloc, if that is much."""
+    held = {name: its["median"] for name, its in gain["whole"]["held"].items()}
+    return held["plan"] > held["malloc"] + max(MORE_MEMORY, held["malloc"] / 2)
+
+
+def why_not(advice, gain):
+    """What a replay showed of advice that isn't worth it."""
+    said = f"replayed with {advice['composition']}, the program"
     if gain["is_gain"]:
-        return {**advice, "gain": gains}
-    kept = {key: advice[key] for key in ("site", "what", "share", "calls")}
-    within = f", within the spread of {gain['spread_ns']:.2g}" if abs(gain["gain_ns"]) <= gain["spread_ns"] else ""
-    return {**kept, "gain": gains, "verdict": "don't pool", "rules": ["F8", *advice["rules"]],
-            "reasons": [f"replayed with {advice['composition']}, the program {'saves' if gain['gain_ns'] > 0 else 'loses'} "
-                        f"{abs(gain['gain_ns']):.3g} ns for each of these calls{within}"]}
+        held = gain["whole"]["held"]
+        return f"{said} holds {in_bytes(held['plan']['median'])} instead of {in_bytes(held['malloc']['median'])}"
+    within = f", within the spread of {in_digits(gain['spread_ns'])}" if abs(gain["gain_ns"]) <= gain["spread_ns"] else ""
+    return (f"{said} {'saves' if gain['gain_ns'] > 0 else 'loses'} {in_digits(abs(gain['gain_ns']))} ns for each of these "
+            f"calls{within}")
+
+
+def measured(tried):
+    """The best of what was replayed, [(advice, {malloc: gain})], the simplest first. What is worse, or within the spread, isn't
+    advised, and of two that are as good, the simpler is."""
+    best = None
+    for advice, gains in tried:
+        gain = gains["malloc"]
+        if gain["is_gain"] and not holds_more(gain):
+            if best is None or gain["whole"]["ns"]["plan"]["high"] < best["gain"]["malloc"]["whole"]["ns"]["plan"]["low"]:
+                best = {**advice, "gain": gains}
+    if best:
+        return best
+    advice, gains = max(tried, key=lambda one: one[1]["malloc"]["gain_ns"])
+    several = advice["rules"][0] in OF_SEVERAL_SIZES
+    reason = why_not(advice, gains["malloc"])
+    return {**{key: advice[key] for key in ("site", "what", "share", "calls")}, "gain": gains, "verdict": "don't pool",
+            "rules": ["F4" if several else "F8", *advice["rules"]],
+            "reasons": [f"{advice['reasons'][0].partition(';')[0]}; {reason}" if several else reason]}
 
 
 def in_order(advice):

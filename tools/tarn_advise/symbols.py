@@ -21,8 +21,12 @@ LLVM = ["llvm-symbolizer"] + [f"llvm-symbolizer-{n}" for n in range(25, 12, -1)]
 # ---- files and addresses ------------------------------------------------------------------------------------------------
 
 
+LOADED, NOTES = 1, 4  # kinds of segments
+BUILD_ID = 3  # kind of note
+
+
 def segments(path):
-    """[(offset in the file, bytes, address)] of what an ELF file loads; nothing where it is none."""
+    """[(kind, offset in the file, bytes, address)] of an ELF file; nothing where it is none."""
     try:
         with open(path, "rb") as file:
             head = file.read(64)
@@ -41,25 +45,56 @@ def segments(path):
             kind, _, offset, address, _, length = struct.unpack_from(order + "IIQQQQ", table, number * size)
         else:
             kind, offset, address, _, length = struct.unpack_from(order + "IIIII", table, number * size)
-        if kind == 1:
-            found.append((offset, length, address))
+        found.append((kind, offset, length, address))
     return found
+
+
+def build_id(path):
+    """Of an ELF file, in hexadecimal; "": it has none."""
+    for kind, offset, length, _ in segments(path):
+        if kind != NOTES or length > 1 << 16:
+            continue
+        with open(path, "rb") as file:
+            order = "<" if file.read(6)[5] == 1 else ">"
+            file.seek(offset)
+            notes, at = file.read(length), 0
+        while at + 12 <= len(notes):
+            names, bytes_, what = struct.unpack_from(order + "III", notes, at)
+            begin = at + 12 + -(-names // 4) * 4
+            if what == BUILD_ID and notes[at + 12:at + 16] == b"GNU\0":
+                return notes[begin:begin + bytes_].hex()
+            at = begin + -(-bytes_ // 4) * 4
+    return ""
+
+
+def is_other(mapping):
+    """Whether another file is now where the program's was, so that its names are wrong."""
+    path, logged = mapping["path"], mapping.get("build_id")
+    return bool(logged) and os.path.isfile(path) and build_id(path) != logged
+
+
+def called(mappings, program):
+    """{path: the path by which the program was started}, where that is a link: /usr/bin/redis-server."""
+    found = shutil.which(program) if program else None
+    paths = {one["path"] for one in mappings}
+    real = os.path.realpath(found) if found else None
+    return {real: found} if real in paths else {}
 
 
 class Places:
     """Which file an address is of, and its address there."""
 
-    def __init__(self, mappings):
+    def __init__(self, mappings, others=()):
         self.mappings = mappings
-        self.loaded = functools.lru_cache(None)(segments)
+        self.segments = functools.lru_cache(None)(lambda path: [] if path in others else segments(path))
 
     def of(self, address):
         """(path, address in the file as it is linked, or the offset where that isn't known). ("", address): of no file."""
         for one in reversed(self.mappings):  # what was mapped later counts
             if one["begin"] <= address < one["end"]:
                 offset = address - one["begin"] + one["offset"]
-                for start, length, linked in self.loaded(one["path"]):
-                    if start <= offset < start + length:
+                for kind, start, length, linked in self.segments(one["path"]):
+                    if kind == LOADED and start <= offset < start + length:
                         return one["path"], offset - start + linked
                 return one["path"], offset
         return "", address
@@ -101,9 +136,10 @@ def frame_of_lines(function, place):
     return "" if function == "??" else function, "" if file == "??" else file, int(line) if line.isdigit() else 0
 
 
-def names_of(mappings, addresses, way=None):
-    """{address: [Frame, ...]}, of each at least one. `way`: llvm, addr2line or nothing, otherwise what is installed."""
-    places = Places(mappings)
+def names_of(mappings, addresses, way=None, others=(), links=None):
+    """{address: [Frame, ...]}, of each at least one. `way`: llvm, addr2line or nothing, otherwise what is installed. `others`:
+    paths at which there are other files now. `links`: {path: what it is called}."""
+    places = Places(mappings, others)
     by_file = collections.defaultdict(dict)
     for address in addresses:
         path, linked = places.of(address)
@@ -113,11 +149,11 @@ def names_of(mappings, addresses, way=None):
     found = {}
     for path, its in by_file.items():
         named = {}
-        if os.path.isfile(path) and (llvm or addr2line):
+        if os.path.isfile(path) and path not in others and (llvm or addr2line):
             named = with_llvm(llvm, path, list(its)) if llvm else with_addr2line(addr2line, path, list(its))
         for linked, address in its.items():
             frames = [frame for frame in named.get(linked, []) if any(frame[:2])]
-            found[address] = [Frame(*frame, path, linked) for frame in frames or [("", "", 0)]]
+            found[address] = [Frame(*frame, (links or {}).get(path, path), linked) for frame in frames or [("", "", 0)]]
     return found
 
 
@@ -358,13 +394,15 @@ BEHIND = (1, 9, 17, 33)  # bytes behind the call of operator new at which its co
 class Sites:
     """The site of each stack: those with one place, or with the same container or class, are one."""
 
-    def __init__(self, stacks, mappings, way=None):
+    def __init__(self, stacks, mappings, way=None, program=None):
         self.found = []   # Site
         self.groups = []  # of each stack, a number in self.found
-        names = names_of(mappings, {address - 1 for stack in stacks for address in stack}, way)
+        self.others = sorted({one["path"] for one in mappings if is_other(one)})
+        how = way, self.others, called(mappings, program)
+        names = names_of(mappings, {address - 1 for stack in stacks for address in stack}, *how)
         frames = [[frame for address in stack for frame in names[address - 1]] for stack in stacks]
         direct = {stack[at] for stack, its in zip(stacks, frames) for at in self.new_in(its, stack, names)}
-        self.behind = names_of(mappings, {address + more - 1 for address in direct for more in BEHIND}, way)
+        self.behind = names_of(mappings, {address + more - 1 for address in direct for more in BEHIND}, *how)
         numbers = {}
         for stack, its in zip(stacks, frames):
             site = self.site_of(stack, its, names)
@@ -412,11 +450,28 @@ class Sites:
         return Site("class" if name else "other", name, name, frames[at], shown)
 
 
+def function(frame):
+    return qualified(frame.function).replace("(anonymous namespace)::", "")
+
+
 def where(frame):
     """A frame in words: order.cc:12 (book::add), or main (prog+0x1234), or prog+0x1234."""
-    name = qualified(frame.function).replace("(anonymous namespace)::", "")
+    name = function(frame)
     if frame.file:
         place = f"{os.path.basename(frame.file)}:{frame.line}"
         return f"{place} ({name})" if name else place
     place = f"{os.path.basename(frame.module) or '?'}+{frame.offset:#x}"
     return f"{name} ({place})" if name else place
+
+
+def place(frames):
+    """The first of these in words; if it has no name, with who calls it."""
+    caller = None if frames[0].function or frames[0].file else next(
+        (one for one in frames[1:] if one.function and not is_others(one)), None)
+    return where(frames[0]) + (f", called by {function(caller)}" if caller else "")
+
+
+def short_place(frames):
+    """The same for a comment in code: without an address where there is a name."""
+    one = frames[0]
+    return function(one) if one.function and not one.file else place(frames)

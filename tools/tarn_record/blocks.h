@@ -64,6 +64,7 @@ struct stack_writer {
     std::uint64_t begin, end;
   } range[1024];  // of the addresses whose mappings are in the log
   char text[8192];  // of /proc/self/maps
+  char page[4096];  // of a mapped file
 };
 
 /// The child of a fork finds zeros here (MADV_WIPEONFORK), so whatever its parent's other threads were doing: it begins anew.

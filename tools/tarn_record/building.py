@@ -62,10 +62,12 @@ def compiled(words, output):
         raise Rejected(f"{command[0]} can't build {next(word for word in words if word.endswith('.cc'))}", done.stdout)
 
 
-def cached(name, words, folder=HERE):
-    """The path of what is built from a source of `folder`. `words`: the compiler's; the source is what ends with .cc."""
+def cached(name, words, folder=HERE, includes=()):
+    """The path of what is built from a source of `folder`. `words`: the compiler's; the source is what ends with .cc.
+    `includes`: folders that, with all below them, it depends on."""
     state = hashlib.sha256(" ".join([compiler(), *FLAGS, *words]).encode())
-    for one in dict.fromkeys((folder, HERE)):
+    below = [one for folder in includes for one, *_ in os.walk(folder)]
+    for one in dict.fromkeys((folder, HERE, *sorted(below))):
         for path in sorted(os.listdir(one)):
             if path.endswith((".h", ".cc")):
                 with open(os.path.join(one, path), "rb") as file:

@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <cstring>
 
+#include <elf.h>
 #include <fcntl.h>
+#include <link.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -16,6 +18,8 @@
 
 namespace tarn_record {
 namespace {
+
+constexpr std::size_t most_id_bytes = 64;
 
 /// Where the next entry begins. Null: nothing is written any more.
 char* room_for_entry(std::size_t bytes) {
@@ -58,6 +62,46 @@ std::uint64_t hexadecimal(const char*& at) {
   }
 }
 
+/// The build ID of an ELF file, if its notes are in what is read of the file's beginning, as linkers place them. Returns its
+/// bytes, and where in `page` they are.
+std::size_t build_id_in(const char* page, std::size_t have, const char*& id) {
+  ElfW(Ehdr) head;
+  if (have < sizeof(head)) return 0;
+  memcpy(&head, page, sizeof(head));
+  if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0) return 0;
+  for (std::size_t i = 0; i != head.e_phnum; ++i) {
+    ElfW(Phdr) part;
+    const std::size_t at = head.e_phoff + i * sizeof(part);
+    if (at > have || have - at < sizeof(part)) return 0;
+    memcpy(&part, page + at, sizeof(part));
+    if (part.p_type != PT_NOTE || part.p_offset > have || part.p_filesz > have - part.p_offset) continue;
+    const std::size_t end = part.p_offset + part.p_filesz, unit = part.p_align == 8 ? 8 : 4;
+    ElfW(Nhdr) note;
+    for (std::size_t from = part.p_offset; end - from >= sizeof(note);) {
+      memcpy(&note, page + from, sizeof(note));
+      const std::size_t name = from + sizeof(note), desc = name + (note.n_namesz + unit - 1) / unit * unit;
+      if (note.n_namesz > end - name || desc > end || note.n_descsz > end - desc) break;
+      if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && memcmp(page + name, "GNU", 4) == 0) {
+        id = page + desc;
+        return note.n_descsz <= most_id_bytes ? note.n_descsz : 0;
+      }
+      from = desc + (note.n_descsz + unit - 1) / unit * unit;
+      if (from > end) break;
+    }
+  }
+  return 0;
+}
+
+/// The same of a file. The program may have replaced it, but then its path in /proc/self/maps ends in " (deleted)".
+std::size_t build_id_of(const char* path, const char*& id) {
+  const int file = *path == '/' ? open_file(path, O_RDONLY) : -1;
+  if (file < 0) return 0;
+  char* const page = process->stacks.page;
+  const long have = syscall(SYS_read, file, page, sizeof(process->stacks.page));
+  syscall(SYS_close, file);
+  return have <= 0 ? 0 : build_id_in(page, static_cast<std::size_t>(have), id);
+}
+
 /// A line of /proc/self/maps: "begin-end rwxp offset device inode   path".
 void take_line(const char* at) {
   const std::uint64_t begin = hexadecimal(at), end = hexadecimal(++at);
@@ -68,11 +112,15 @@ void take_line(const char* at) {
   const char* const slash = strpbrk(at, "/[");
   const char* const path = slash == nullptr ? "" : slash;
   const std::size_t length = strlen(path);
-  char* const first = room_for_entry(most_call_bytes + length);
+  char* const first = room_for_entry(most_call_bytes + length + most_id_bytes);
   if (first == nullptr) return;
   char* to = put(put(put(put(first + 1, begin), end - begin), offset), length);
   memcpy(to, path, length);
-  to = put(to + length, 0);
+  const char* id = nullptr;
+  const std::size_t id_bytes = build_id_of(path, id);
+  to = put(to + length, id_bytes);
+  if (id_bytes != 0) memcpy(to, id, id_bytes);
+  to += id_bytes;
   end_entry(first, stack_entry::mapping, to);
   add_range(begin, end);
 }
