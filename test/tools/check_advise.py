@@ -179,7 +179,7 @@ def check_joint(folder):
     runs = {"order": order(together=1.0), "runs": [[10, 20, 10]]}
     for cleared in (1.0, .79):
         joint = site_of(id=1, share=.6, together={"runs": 9, "left_none": 8, "cleared": cleared}, **runs)
-        found = {**PROGRAM, "log": "log", "sites": [site_of(id=number, share=.3, **runs) for number in (1, 2)] + [site_of(id=3)]}
+        found = {**PROGRAM, "log": "log", "sites": [*(site_of(id=one, share=.3, **runs) for one in (1, 2)), site_of(id=3)]}
         before, command.analysed = command.analysed, lambda *words, one=joint: asked.append(words) or {"sites": [one]}
         try:
             command.share_arenas("analyse", found, {"5": 1, "6": 2, "7": 3, "8": 1}, groups)
