@@ -173,6 +173,30 @@ def check_sharing():
     return None
 
 
+def check_joint(folder):
+    """Sites are one only if none of all their blocks is left; otherwise all is as it was."""
+    groups, asked = os.path.join(folder, "joint"), []
+    runs = {"order": order(together=1.0), "runs": [[10, 20, 10]]}
+    for cleared in (1.0, .79):
+        joint = site_of(id=1, share=.6, together={"runs": 9, "left_none": 8, "cleared": cleared}, **runs)
+        found = {**PROGRAM, "log": "log", "sites": [*(site_of(id=one, share=.3, **runs) for one in (1, 2)), site_of(id=3)]}
+        before, command.analysed = command.analysed, lambda *words, one=joint: asked.append(words) or {"sites": [one]}
+        try:
+            command.share_arenas("analyse", found, {"5": 1, "6": 2, "7": 3, "8": 1}, groups)
+        finally:
+            command.analysed = before
+        with open(groups, encoding="utf-8") as file:
+            written = file.read().split()
+        is_one = cleared == 1.0
+        place = "order, a.cc:1 (f) and order, a.cc:1 (f)" if is_one else "a.cc:1 (f)"
+        wrong = differs([site["id"] for site in found["sites"]], [1, 3] if is_one else [3, 1, 2]) or differs(
+            written, ["5", "1", "6", "1" if is_one else "2", "7", "3", "8", "1"]) or differs(
+            found["sites"][0]["what"]["where"], place)
+        if wrong:
+            return f"{cleared}: {wrong}"
+    return differs(asked, [("analyse", "log", groups)] * 2)
+
+
 def check_rebuilt(world):
     """Names of a program that was built anew aren't those of the log. A program has the name by which it was called."""
     program = os.path.join(world.folder, "rebuilt")
@@ -608,12 +632,14 @@ def check_once():
 
 
 def check_callers():
-    """A place without a name has that of who calls it in the program, and no address in a comment where there is a name."""
+    """A place without a name has those that call it, and no address in a comment where there is a name."""
     def frame(function, file="", module="/bin/prog"):
         return symbols.Frame(function, file, 7, module, 16)
     nameless, main, start = frame(""), frame("main"), frame("__libc_start_main", module="/lib/libc.so.6")
-    return differs([symbols.place(frames) for frames in ([nameless, frame(""), main], [nameless, start], [main, start])],
-                   ["prog+0x10, called by main", "prog+0x10", "main (prog+0x10)"]) or differs(
+    some = [nameless, frame(""), main], [nameless, start], [main, start], []
+    return differs([symbols.caller_of(frames) for frames in some], ["main", None, None, None]) or differs(
+        [symbols.place([nameless], callers) for callers in ((), {"f"}, {"f", "g"})],
+        ["prog+0x10", "prog+0x10, called by f", "prog+0x10, called by 2 functions"]) or differs(
         [symbols.short_place(frames) for frames in ([main], [frame("f(int)", "/a/b.cc")], [nameless, start])],
         ["main", "b.cc:7 (f)", "prog+0x10"])
 
@@ -712,7 +738,8 @@ WRITTEN = {
         "std::map<int, a<b<c<d<int>>>>>", "int const": "const int",
 }
 OTHERS = {"std::vector<int>::push_back(int&&)": True, "operator new(unsigned long)": True, "xmalloc": True, "g_malloc0": True,
-          "sqlite3MemMalloc": True, "arena::allocate(unsigned long)": True, "book::add(int)": False, "main": False,
+          "ztrymalloc_usable": True, "usable": False, "sqlite3MemMalloc": True, "arena::allocate(unsigned long)": True,
+          "book::add(int)": False, "main": False,
           "renew": False, "allocator_test::run()": False, "call": False, "my::std::f()": False}
 FRAMES = [  # (functions, innermost first; what allocates)
     (["std::__new_allocator<std::_Rb_tree_node<std::pair<int const, long> > >::allocate(unsigned long, void const*)",
@@ -791,7 +818,8 @@ def cases_of(world):
     cases.append(("made: not together", lambda: check_slowly(world)))
     cases += [(f"rule: {name}", lambda rest=rest: check_rule(*rest)) for name, *rest in RULED]
     cases += [("any site", check_any),
-              ("options", check_options), ("sharing", check_sharing), ("measured", check_measured),
+              ("options", check_options), ("sharing", check_sharing), ("joint", lambda: check_joint(world.folder)),
+              ("measured", check_measured),
               ("the best", check_best), ("replayed", check_replayed), ("sorted", check_sorted),
               ("numbers", check_numbers), ("callers", check_callers), ("said once", check_once),
               ("another composition", check_recomposed),

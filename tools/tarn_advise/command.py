@@ -42,17 +42,17 @@ def analysed(program, *words):
     return found
 
 
-def described(site, number):
+def described(site, number, callers=()):
     """A site in words."""
     if site is None:
         return {"kind": "other", "type": None, "element": None, "place": None, "function": None, "has_line": False,
                 "frames": [], "where": f"blocks without a stack ({number})", "short": f"blocks of {number}"}
     place = site.place
     frames = site.frames if place else site.frames[-1:]
-    where = symbols.place(frames) if frames else "?"
+    where = symbols.place(frames, callers) if frames else "?"
     return {"kind": site.kind, "type": site.type, "element": site.element, "place": symbols.where(place) if place else None,
             "function": symbols.qualified(place.function) if place and place.function else None, "where": where,
-            "short": symbols.short_place(frames) if frames else "?", "has_line": bool(place and place.file),
+            "short": symbols.short_place(frames, callers) if frames else "?", "has_line": bool(place and place.file),
             "frames": [symbols.where(frame) for frame in site.frames]}
 
 
@@ -69,8 +69,9 @@ def read(log, groups, way=None):
     found["rebuilt"] = sites.others
     for site in found["sites"]:
         site["id_is_size"] = site["id"] >= OF_SIZES
-        known = sites.found[site["id"]] if site["id"] < len(sites.found) else None
-        site["what"] = described(known, f"{site['sizes'][0][0]} bytes")
+        known = site["id"] < len(sites.found)
+        site["what"] = described(sites.found[site["id"]] if known else None, f"{site['sizes'][0][0]} bytes",
+                                 sites.callers[site["id"]] if known else ())
     share_arenas(program, found, of_stacks, groups)
     return found
 

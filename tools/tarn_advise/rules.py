@@ -216,8 +216,8 @@ def against(site, program):
     if is_array:
         return "F3", f"{what['type']} grows from size to size: reserve() what it will need, where that is known"
     if site["reallocations"] * RESIZED >= site["calls"]:
-        return "F3", (f"realloc() gets {quantity(site['reallocations'])} of {quantity(site['calls'])} blocks, which can't be a "
-                      "pool's; if an array grows, make it as large as it will be, where that is known")
+        return "F3", (f"realloc() gets {quantity(site['reallocations'])} of {quantity(site['calls'])} blocks: allocate at once "
+                      "what they will need, where that is known")
     if size_of(site) > LARGE:
         return "F5", f"{in_bytes(size_of(site))} each"
     if site["never_freed"] >= LONG_LIVED * site["calls"] and site["calls"] < FEW_LIVE:

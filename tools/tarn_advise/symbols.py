@@ -246,7 +246,7 @@ def plain(text):
 OTHERS = re.compile(r"^(lib(c|stdc\+\+|c\+\+|c\+\+abi|m|pthread|dl|rt|gcc_s|jemalloc|mimalloc|tcmalloc\w*|snmalloc\w*|[atl]san|"
                     r"ubsan|unwind|glib-2\.0|tarn_\w+)[-.\d]*\.so.*|ld-(linux|musl).*|linux-vdso.*|\[vdso\])$")
 ALLOCATES = re.compile(r"(^|[a-z0-9])_*(m|c|re|x|z|k|v)?(alloc(ate)?(ion)?|memdup|strn?dup)_?(0|n|raw|array|zeroe?d?|impl|"
-                       r"internal|aligned|bytes|memory|uninit)*_*$", re.IGNORECASE)
+                       r"internal|aligned|bytes|memory|uninit|usable)*_*$", re.IGNORECASE)
 
 
 @functools.lru_cache(None)
@@ -396,6 +396,7 @@ class Sites:
 
     def __init__(self, stacks, mappings, way=None, program=None):
         self.found = []   # Site
+        self.callers = []  # of each: functions, where its place has no name
         self.groups = []  # of each stack, a number in self.found
         self.others = sorted({one["path"] for one in mappings if is_other(one)})
         how = way, self.others, called(mappings, program)
@@ -411,7 +412,9 @@ class Sites:
             if key not in numbers:
                 numbers[key] = len(self.found)
                 self.found.append(site)
+                self.callers.append(set())
             self.groups.append(numbers[key])
+            self.callers[numbers[key]] |= {caller_of(site.frames)} - {None}
 
     @staticmethod
     def key_of(frames):
@@ -464,14 +467,20 @@ def where(frame):
     return f"{name} ({place})" if name else place
 
 
-def place(frames):
-    """The first of these in words; if it has no name, with who calls it."""
-    caller = None if frames[0].function or frames[0].file else next(
-        (one for one in frames[1:] if one.function and not is_others(one)), None)
-    return where(frames[0]) + (f", called by {function(caller)}" if caller else "")
+def caller_of(frames):
+    """The function of the program that calls a place without a name; None: the place has one, or nobody is known."""
+    if not frames or frames[0].function or frames[0].file:
+        return None
+    return next((function(one) for one in frames[1:] if one.function and not is_others(one)), None)
 
 
-def short_place(frames):
+def place(frames, callers=()):
+    """The first of these in words, and who calls it: all that do, or how many."""
+    called = {0: "", 1: f", called by {''.join(callers)}"}.get(len(callers), f", called by {len(callers)} functions")
+    return where(frames[0]) + called
+
+
+def short_place(frames, callers=()):
     """The same for a comment in code: without an address where there is a name."""
     one = frames[0]
-    return function(one) if one.function and not one.file else place(frames)
+    return function(one) if one.function and not one.file else place(frames, callers)
