@@ -568,8 +568,8 @@ class traced : public detail::one_block<detail::block_for<Inner>>, detail::sink_
 };
 
 /// Guard bytes around each block, like those of `checked` in a pool, verified when the block is freed. Reports a write past its
-/// end or in front of it, a free with a wrong size or alignment, and a second free until the memory is used again. If the handler returns,
-/// the block stays in use.
+/// end or in front of it, a free with a wrong size or alignment, and a second free until the memory is used again. If
+/// the handler returns, the block stays in use.
 /// \tparam Options  reported_to<handler>; otherwise the misuse handler of the process is called
 template <class Inner, class... Options>
 class checked_bounds : public detail::one_block<detail::block_for<Inner>, false> {

@@ -368,7 +368,7 @@ BOOST_AUTO_TEST_CASE(checked_bounds_reports_what_was_written_around_a_block) {
   all.deallocate(block, 20, 32);
   BOOST_TEST(
       (misuses == 1 && last_misuse.kind == misuse_kind::wrong_size && last_misuse.block_size == 21 && last_misuse.size == 20));
-  for (const std::size_t other : {16, 64}) {
+  for (const std::size_t other : {std::size_t{16}, std::size_t{64}}) {
     misuses = 0;
     all.deallocate(block, 21, other);
     BOOST_TEST((misuses == 1 && last_misuse.kind == misuse_kind::wrong_size && last_misuse.block_size == 21 &&

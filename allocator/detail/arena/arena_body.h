@@ -126,8 +126,8 @@ class arena_body {
   }
 
   /// Frees a block; null: does nothing. Only the newest block's bytes are available immediately.
-  /// Precondition: allocate() returned it for that many bytes, and it is in use. No object of create() or make_span(): the arena
-  /// would destroy it again. `checked` reports those among the newest 64 objects that have a destructor.
+  /// Precondition: allocate() returned it for that many bytes, and it is in use. Not an object of create() or make_span():
+  /// the arena would destroy it again. `checked` reports those among the newest 64 objects that have a destructor.
   TARN_STEP void deallocate(void* block, std::size_t bytes) noexcept {
     if constexpr (Traits::checks)
       if (!admits_block(block)) return;
