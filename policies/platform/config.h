@@ -61,7 +61,7 @@
 #define TARN_DELETED(...) delete
 #endif
 
-// A condition that nobody can foresee, of an `if` that chooses a value: clang 19 would make a branch of it (20 ns a miss).
+// A condition that nobody can foresee, of an `if` that chooses a value: clang 19 would make a branch of it.
 #if defined(__clang__)
 #define TARN_UNFORESEEN(...) __builtin_unpredictable(__VA_ARGS__)
 #else
