@@ -221,6 +221,10 @@ class geometry : public layout_of<Size, Shape> {
     const std::size_t slot = exact_slots(distance % run);
     return slot >> run_shift() == 0 ? (distance / run << run_shift()) + slot : size_max;
   }
+  /// The same, for many blocks. \param strides  of stride()
+  TARN_STEP constexpr std::size_t slot_at(std::size_t distance, const exact_divisor& strides) const noexcept {
+    return coloured() ? slot_at(distance) : strides.quotient(distance);
+  }
 
   /// The slot that contains a byte, `distance` bytes behind the start of the first slot.
   constexpr std::size_t slot_around(std::size_t distance) const noexcept {

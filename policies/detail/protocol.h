@@ -166,18 +166,30 @@ TARN_STEP constexpr bool exceeds(std::size_t n, std::size_t unit, std::size_t li
 /// a + b, or size_max if the sum doesn't fit.
 TARN_STEP constexpr std::size_t add(std::size_t a, std::size_t b) noexcept { return a > size_max - b ? size_max : a + b; }
 
-/// n / Divisor or, if that leaves a remainder, a number larger than any quotient. Without a division: the inverse of the odd
-/// part undoes a multiplication.
+/// What undoes a multiplication by an odd number.
+constexpr std::size_t inverse_of(std::size_t odd) noexcept {
+  std::size_t found = odd;  // three bits of it are correct
+  for (std::size_t bits = 3; bits < 8 * sizeof odd; bits *= 2) found *= 2 - odd * found;
+  return found;
+}
+/// n / Divisor or, if that leaves a remainder, a number larger than any quotient. Without a division.
 template <std::size_t Divisor>
 TARN_STEP constexpr std::size_t exact_quotient(std::size_t n) noexcept {
   constexpr auto zeros = std::countr_zero(Divisor);
-  constexpr std::size_t inverse = [](std::size_t odd) {
-    std::size_t found = odd;  // three bits of it are correct
-    for (std::size_t bits = 3; bits < 8 * sizeof odd; bits *= 2) found *= 2 - odd * found;
-    return found;
-  }(Divisor >> zeros);
+  constexpr std::size_t inverse = detail::inverse_of(Divisor >> zeros);
   return std::rotr(n * inverse, zeros);
 }
+/// The same, for many divisions by a number that is known only at run time, and not 0.
+class exact_divisor {
+ public:
+  constexpr explicit exact_divisor(std::size_t number) noexcept
+      : zeros_(std::countr_zero(number)), inverse_(detail::inverse_of(number >> zeros_)) {}
+  constexpr std::size_t quotient(std::size_t n) const noexcept { return std::rotr(n * inverse_, zeros_); }
+
+ private:
+  int zeros_;
+  std::size_t inverse_;
+};
 
 /// a / b. Slow; for reports on processors that can't divide.
 constexpr std::size_t quotient(std::size_t a, std::size_t b) noexcept {

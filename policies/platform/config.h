@@ -61,6 +61,13 @@
 #define TARN_DELETED(...) delete
 #endif
 
+// A condition that nobody can foresee, of an `if` that chooses a value: clang 19 would make a branch of it.
+#if defined(__clang__)
+#define TARN_UNFORESEEN(...) __builtin_unpredictable(__VA_ARGS__)
+#else
+#define TARN_UNFORESEEN(...) (__VA_ARGS__)
+#endif
+
 #if defined(__SANITIZE_THREAD__)
 #define TARN_TSAN 1
 #elif defined(__has_feature)

@@ -25,6 +25,7 @@ BOOST_AUTO_TEST_CASE(walks_of_batches_agree_with_a_map) {
   walk_beside_a_map<object_pool<owner<3>>>(3000);
   walk_beside_a_map<object_pool<owner<240>>>(1500);  // coloured
   walk_beside_a_map<object_pool<owner<40>, batch_reuse<prefetch::none, 128>, fixed_growth<37>>>(3000);
+  walk_beside_a_map<object_pool<owner<40>, fixed_growth<2>>>(4000);  // more chunks than a walk has in its array
 }
 BOOST_AUTO_TEST_CASE(walks_of_lists_agree_with_a_map) {
   walk_beside_a_map<object_pool<owner<1>, lifo_reuse<>>>(3000);

@@ -3,6 +3,7 @@
 #ifndef TARN_ALLOCATOR_DETAIL_CORE_FREE_BLOCKS_H_
 #define TARN_ALLOCATOR_DETAIL_CORE_FREE_BLOCKS_H_
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -120,8 +121,7 @@ void readopt(State& s, typename State::chunk* leaving) noexcept {
 
 // ---- into the bits ---------------------------------------------------------------------------------------------------------
 
-/// The chunks of a pool in an array, as long as they don't change. The chunk of a randomly freed block is found in 13 instead
-/// of 45 ns (a million of 64 bytes, Zen 5). If there are too many chunks, the map is used.
+/// The chunks of a pool in an array, as long as they don't change, if there aren't too many.
 template <class Chunks>
 class chunk_array {
   using chunk = typename Chunks::chunk;
@@ -133,14 +133,17 @@ class chunk_array {
       if (all < most) start_[all] = address_of(c.first), chunk_[all] = detail::pointer_to(c);
       ++all;
     });
-    number_ = all <= most ? all : 0;
+    size_ = all <= most ? std::bit_ceil(all) : 0;
+    for (; all < size_; ++all) start_[all] = size_max;
   }
-  chunk* operator()(Chunks& chunks, const void* block) const noexcept {
-    if (number_ == 0) return chunks.find(block);
+  bool has_all() const noexcept { return size_ != 0; }
+  /// The chunk of a block of the pool. Precondition: has_all(). No branch depends on the block, because nobody can foresee the
+  /// way of a randomly freed one through the search.
+  chunk& find(const void* block) const noexcept {
     std::size_t at = 0;
-    for (std::size_t rest = number_; rest > 1; rest -= rest / 2)
-      at += start_[at + rest / 2] <= address_of(block) ? rest / 2 : 0;
-    return chunk_[at];
+    for (std::size_t half = size_ / 2; half != 0; half /= 2)
+      if (const std::size_t later = at + half; TARN_UNFORESEEN(start_[later] <= address_of(block))) at = later;
+    return *chunk_[at];
   }
 
  private:
@@ -148,12 +151,15 @@ class chunk_array {
 
   std::uintptr_t start_[most];
   chunk* chunk_[most];
-  std::size_t number_ = 0;
+  std::size_t size_ = 0;  // a power of two; behind the chunks are addresses that no block has. 0: they are too many
 };
+struct no_chunk_array {};
 
-/// Sets the bits of blocks, several at a time.
+/// Sets the bits of blocks, several at a time: none is null.
 template <class Chunks>
 class bit_marker {
+  using chunk = typename Chunks::chunk;
+
  public:
   explicit bit_marker(Chunks& chunks) noexcept : chunks_(chunks) {}
   ~bit_marker() { mark(); }
@@ -164,7 +170,7 @@ class bit_marker {
     if (number_ == group) {
       mark();
       if constexpr (has_array)
-        if (!replace(is_long_, true)) find_.fill(chunks_);
+        if (!replace(is_long_, true)) array_.fill(chunks_);
     }
     some_[number_++] = block;
   }
@@ -174,17 +180,34 @@ class bit_marker {
   static constexpr bool has_array = !Chunks::may_lose_chunks && !Chunks::traits::one_chunk && !Chunks::traits::has_chunk_table;
 
   void mark() noexcept {
-    const auto each = [this](typename Chunks::chunk& c, std::size_t w, std::uint64_t mask, std::size_t marked) {
+    if constexpr (has_array)
+      if (array_.has_all()) return mark_by_array();
+    const auto each = [this](chunk& c, std::size_t w, std::uint64_t mask, std::size_t marked) {
       chunks_.mark_free(c, w, mask, marked);
     };
-    detail::each_marked_word(chunks_, some_, replace(number_, 0), each, find_);
+    detail::each_marked_word(chunks_, some_, replace(number_, 0), each);
+  }
+  /// All are looked up before the first is marked, so that the words of the bits arrive in between.
+  void mark_by_array() noexcept {
+    constexpr std::size_t bits = block_bitmap<>::word_blocks;
+    const auto& geometry = chunks_.geometry();
+    const exact_divisor strides(geometry.stride());
+    chunk* of[group];
+    std::size_t slot[group];
+    for (std::size_t i = 0; i != number_; ++i) {
+      of[i] = detail::pointer_to(array_.find(some_[i]));
+      slot[i] = geometry.slot_at(address_of(some_[i]) - address_of(of[i]->first) - geometry.offset(), strides);
+      of[i]->bitmap.prefetch(slot[i] / bits);
+    }
+    for (std::size_t i = 0; i != number_; ++i) chunks_.mark_free(*of[i], slot[i] / bits, std::uint64_t{1} << slot[i] % bits, 1);
+    number_ = 0;
   }
 
   Chunks& chunks_;
   std::size_t number_ = 0;
   bool is_long_ = false;
   void* some_[group];
-  TARN_NO_UNIQUE_ADDRESS std::conditional_t<has_array, chunk_array<Chunks>, map_lookup> find_;  // the array is 8 KiB of stack
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<has_array, chunk_array<Chunks>, no_chunk_array> array_;  // 8 KiB of stack
 };
 
 /// Every free block of the list moves into the bits. The list is then as new.

@@ -229,9 +229,12 @@ BOOST_AUTO_TEST_CASE(have_all_their_bytes_in_their_slot) {
 template <std::size_t Stride>
 void check_quotients() {
   std::size_t wrong = 0;
+  const exact_divisor by(Stride);
   for (const std::size_t from : {std::size_t{0}, size_max / 2 - 5000, size_max - 10000})
-    for (std::size_t n = from; n != from + 10000; ++n)
+    for (std::size_t n = from; n != from + 10000; ++n) {
       wrong += n % Stride == 0 ? exact_quotient<Stride>(n) != n / Stride : exact_quotient<Stride>(n) <= size_max / Stride;
+      wrong += by.quotient(n) != exact_quotient<Stride>(n);
+    }
   BOOST_TEST(wrong == 0u);
 }
 BOOST_AUTO_TEST_CASE(have_quotients_without_a_division) {
