@@ -456,7 +456,7 @@ class pool_body : public pool_members<Traits> {
   template <class Values>
   TARN_STEP static constexpr decltype(auto) with_size(const Values& values) noexcept {
     using size = typename Traits::size;
-    if constexpr (shares_code) return values_and_size<Values, size>(values, size(Size::bytes(), Size::alignment()));
+    if constexpr (shares_code) return values_and<const Values&, size>(values, size(Size::bytes(), Size::alignment()));
     else return (values);
   }
 
