@@ -315,9 +315,7 @@ class page_returns {
   }
 
  private:
-  std::size_t idle_bytes(const chunks_type& chunks) const noexcept {
-    return idle_ * chunks.geometry().stride();
-  }
+  std::size_t idle_bytes(const chunks_type& chunks) const noexcept { return idle_ * chunks.geometry().stride(); }
   /// A quarter more than `idle` bytes, plus what may be idle in any case.
   static std::size_t worth_a_try(std::size_t idle) noexcept { return idle + larger(idle / 4, retention::most_idle(0)); }
   /// Nothing was freed: the next attempt waits until that much is idle.

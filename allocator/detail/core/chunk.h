@@ -196,9 +196,7 @@ class carving_list {
     before = detail::pointer_to(c);
     c.link_to_it = &before;
   }
-  bool has_untouched() const noexcept {
-    return first_ != nullptr && (first_->carved == 0 || first_->next != nullptr);
-  }
+  bool has_untouched() const noexcept { return first_ != nullptr && (first_->carved == 0 || first_->next != nullptr); }
   /// Precondition: the chunk is in the list.
   void remove(Chunk& c) noexcept {
     Chunk* const after = c.next;
