@@ -211,11 +211,7 @@ class growth {
     if constexpr (has_second) return fetch_second();
     else return one.store_refused = request.wanted != 0, false;
   }
-  bool fetch_second() noexcept
-    requires(has_second)
-  {
-    return make(s_.upstream.fetch_second(s_.chunks.geometry()));
-  }
+  bool fetch_second() noexcept { return make(s_.upstream.fetch_second(s_.chunks.geometry())); }
 
   /// Gives the chunk map and the locking policy memory to adopt the chunks or, if there are none, to continue. If the store
   /// refuses, the map works without it and finds chunks in its tree. Returns whether the locking policy has what it needs.
