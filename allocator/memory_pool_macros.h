@@ -93,47 +93,32 @@ struct operators_over {
   static auto& pool() noexcept { return static_pool_type::instance(); }
 
   // Which of the two served a request must follow from the arguments of delete: the size, and the alignment if it exceeds the
-  // default.
+  // default. `aligned` is that alignment, or nothing.
   static bool is_pooled(std::size_t bytes) noexcept { return bytes == sizeof(Class); }
   static bool is_pooled(std::size_t bytes, std::align_val_t alignment) noexcept {
     return bytes == sizeof(Class) && static_cast<std::size_t>(alignment) <= alignof(Class);
   }
 
-  static void* allocate(std::size_t bytes) {
-    if (is_pooled(bytes)) [[likely]] return detail::must_allocate(pool());
-    return ::operator new(bytes);
+  static void* allocate(std::size_t bytes, auto... aligned) {
+    if (is_pooled(bytes, aligned...)) [[likely]] return detail::must_allocate(pool());
+    return ::operator new(bytes, aligned...);
   }
-  static void* allocate(std::size_t bytes, std::align_val_t alignment) {
-    if (is_pooled(bytes, alignment)) [[likely]] return detail::must_allocate(pool());
-    return ::operator new(bytes, alignment);
+  static void* try_allocate(std::size_t bytes, auto... aligned) noexcept {
+    if (is_pooled(bytes, aligned...)) [[likely]] return allocate_or_null(pool());
+    return ::operator new(bytes, aligned..., std::nothrow);
   }
-  static void* try_allocate(std::size_t bytes) noexcept {
-    if (is_pooled(bytes)) [[likely]] return allocate_or_null(pool());
-    return ::operator new(bytes, std::nothrow);
-  }
-  static void* try_allocate(std::size_t bytes, std::align_val_t alignment) noexcept {
-    if (is_pooled(bytes, alignment)) [[likely]] return allocate_or_null(pool());
-    return ::operator new(bytes, alignment, std::nothrow);
-  }
-
-  static void deallocate(void* block, std::size_t bytes) noexcept {
+  static void deallocate(void* block, std::size_t bytes, auto... aligned) noexcept {
     if (block == nullptr) return;
-    if (is_pooled(bytes)) [[likely]] return pool().deallocate(block);
-    if (inspector::is_misused(pool(), block, bytes)) return;
-    ::operator delete(block);
-  }
-  static void deallocate(void* block, std::size_t bytes, std::align_val_t alignment) noexcept {
-    if (block == nullptr) return;
-    if (is_pooled(bytes, alignment)) [[likely]] return pool().deallocate(block);
-    if (inspector::is_misused(pool(), block, bytes)) return;
-    ::operator delete(block, alignment);
+    if (is_pooled(bytes, aligned...)) [[likely]] return pool().deallocate(block);
+    if (!inspector::is_misused(pool(), block, bytes)) ::operator delete(block, aligned...);
   }
   // Arrays come from the global operators; anything else is reported.
-  static void deallocate_array(void* block) noexcept {
-    if (!inspector::is_misused(pool(), block, 0)) ::operator delete[](block);
+  static void* allocate_array(std::size_t bytes, auto... aligned) { return ::operator new[](bytes, aligned...); }
+  static void* try_allocate_array(std::size_t bytes, auto... aligned) noexcept {
+    return ::operator new[](bytes, aligned..., std::nothrow);
   }
-  static void deallocate_array(void* block, std::align_val_t alignment) noexcept {
-    if (!inspector::is_misused(pool(), block, 0)) ::operator delete[](block, alignment);
+  static void deallocate_array(void* block, auto... aligned) noexcept {
+    if (!inspector::is_misused(pool(), block, 0)) ::operator delete[](block, aligned...);
   }
   // Called if a constructor throws in `new (std::nothrow)`. The size isn't passed, so the pool decides.
   static void deallocate_unsized(void* block) noexcept {
@@ -179,9 +164,10 @@ void prepare_memory_pool([[maybe_unused]] std::size_t blocks) {
 
 }  // namespace tarn::detail
 
-// Debug heaps make the program call `new (__FILE__, __LINE__) T`, or `new (_NORMAL_BLOCK, __FILE__, __LINE__) T`, through a
-// macro called new. The block still comes from the pool. Two forms instead of a template, which a local class can't have.
-#define TARN_DEBUG_OPERATORS_(SPECIFIER, ALLOCATE, ...)                                                                        \
+// The operators new and delete that have the arguments `...`, for objects and for arrays. SPECIFIER follows operator new, and
+// ARRAY_SPECIFIER operator new[]; ALLOCATE and ALLOCATE_ARRAY are the members of class_operators that they call. The names of
+// arguments are unique, so that they hide none.
+#define TARN_PLACED_OPERATORS_(SPECIFIER, ALLOCATE, ARRAY_SPECIFIER, ALLOCATE_ARRAY, ...)                                      \
   static void* operator new(::std::size_t tarn_bytes_, __VA_ARGS__) SPECIFIER {                                                \
     return memory_pool_operators::ALLOCATE(tarn_bytes_);                                                                       \
   }                                                                                                                            \
@@ -194,9 +180,11 @@ void prepare_memory_pool([[maybe_unused]] std::size_t blocks) {
   static void operator delete(void* tarn_block_, ::std::align_val_t tarn_alignment_, __VA_ARGS__) noexcept {                   \
     memory_pool_operators::deallocate_unsized(tarn_block_, tarn_alignment_);                                                   \
   }                                                                                                                            \
-  static void* operator new[](::std::size_t tarn_bytes_, __VA_ARGS__) { return ::operator new[](tarn_bytes_); }                \
-  static void* operator new[](::std::size_t tarn_bytes_, ::std::align_val_t tarn_alignment_, __VA_ARGS__) {                    \
-    return ::operator new[](tarn_bytes_, tarn_alignment_);                                                                     \
+  static void* operator new[](::std::size_t tarn_bytes_, __VA_ARGS__) ARRAY_SPECIFIER {                                        \
+    return memory_pool_operators::ALLOCATE_ARRAY(tarn_bytes_);                                                                 \
+  }                                                                                                                            \
+  static void* operator new[](::std::size_t tarn_bytes_, ::std::align_val_t tarn_alignment_, __VA_ARGS__) ARRAY_SPECIFIER {    \
+    return memory_pool_operators::ALLOCATE_ARRAY(tarn_bytes_, tarn_alignment_);                                                \
   }                                                                                                                            \
   static void operator delete[](void* tarn_array_, __VA_ARGS__) noexcept {                                                     \
     memory_pool_operators::deallocate_array(tarn_array_);                                                                      \
@@ -205,9 +193,10 @@ void prepare_memory_pool([[maybe_unused]] std::size_t blocks) {
     memory_pool_operators::deallocate_array(tarn_array_, tarn_alignment_);                                                     \
   }
 
-/// What all macros have in common. SPECIFIER follows operator new; ALLOCATE is the member of class_operators that it calls. The
-/// rest is a class_operators<...>, whose arguments aren't split, because a class's name may have commas. The names of arguments
-/// are unique, so that they hide none.
+/// What all macros have in common. The rest is a class_operators<...>, whose arguments aren't split, because a class's name may
+/// have commas. Debug heaps make the program call `new (__FILE__, __LINE__) T`, or `new (_NORMAL_BLOCK, __FILE__, __LINE__) T`,
+/// through a macro called new; the block still comes from the pool. Two forms instead of a template, which a local class can't
+/// have.
 #define TARN_OPERATORS_plain_(SPECIFIER, ALLOCATE, ...)                                                                        \
  public:                                                                                                                       \
   using memory_pool_operators [[maybe_unused]] = __VA_ARGS__;                                                                  \
@@ -221,42 +210,15 @@ void prepare_memory_pool([[maybe_unused]] std::size_t blocks) {
   static void operator delete(void* tarn_block_, ::std::size_t tarn_bytes_, ::std::align_val_t tarn_alignment_) noexcept {     \
     memory_pool_operators::deallocate(tarn_block_, tarn_bytes_, tarn_alignment_);                                              \
   }                                                                                                                            \
-                                                                                                                               \
-  static void* operator new(::std::size_t tarn_bytes_, const ::std::nothrow_t&) noexcept {                                     \
-    return memory_pool_operators::try_allocate(tarn_bytes_);                                                                   \
-  }                                                                                                                            \
-  static void* operator new(::std::size_t tarn_bytes_, ::std::align_val_t tarn_alignment_, const ::std::nothrow_t&) noexcept { \
-    return memory_pool_operators::try_allocate(tarn_bytes_, tarn_alignment_);                                                  \
-  }                                                                                                                            \
-  static void operator delete(void* tarn_block_, const ::std::nothrow_t&) noexcept {                                           \
-    memory_pool_operators::deallocate_unsized(tarn_block_);                                                                    \
-  }                                                                                                                            \
   static void operator delete(void* tarn_block_, ::std::align_val_t tarn_alignment_) noexcept {                                \
     memory_pool_operators::deallocate_unsized(tarn_block_, tarn_alignment_);                                                   \
   }                                                                                                                            \
-  static void operator delete(void* tarn_block_, ::std::align_val_t tarn_alignment_, const ::std::nothrow_t&) noexcept {       \
-    memory_pool_operators::deallocate_unsized(tarn_block_, tarn_alignment_);                                                   \
-  }                                                                                                                            \
-                                                                                                                               \
-  static void* operator new[](::std::size_t tarn_bytes_) { return ::operator new[](tarn_bytes_); }                             \
+  static void* operator new[](::std::size_t tarn_bytes_) { return memory_pool_operators::allocate_array(tarn_bytes_); }        \
   static void* operator new[](::std::size_t tarn_bytes_, ::std::align_val_t tarn_alignment_) {                                 \
-    return ::operator new[](tarn_bytes_, tarn_alignment_);                                                                     \
-  }                                                                                                                            \
-  static void* operator new[](::std::size_t tarn_bytes_, const ::std::nothrow_t& tarn_nothrow_) noexcept {                     \
-    return ::operator new[](tarn_bytes_, tarn_nothrow_);                                                                       \
-  }                                                                                                                            \
-  static void* operator new[](::std::size_t tarn_bytes_, ::std::align_val_t tarn_alignment_,                                   \
-                              const ::std::nothrow_t& tarn_nothrow_) noexcept {                                                \
-    return ::operator new[](tarn_bytes_, tarn_alignment_, tarn_nothrow_);                                                      \
+    return memory_pool_operators::allocate_array(tarn_bytes_, tarn_alignment_);                                                \
   }                                                                                                                            \
   static void operator delete[](void* tarn_array_) noexcept { memory_pool_operators::deallocate_array(tarn_array_); }          \
-  static void operator delete[](void* tarn_array_, const ::std::nothrow_t&) noexcept {                                         \
-    memory_pool_operators::deallocate_array(tarn_array_);                                                                      \
-  }                                                                                                                            \
   static void operator delete[](void* tarn_array_, ::std::align_val_t tarn_alignment_) noexcept {                              \
-    memory_pool_operators::deallocate_array(tarn_array_, tarn_alignment_);                                                     \
-  }                                                                                                                            \
-  static void operator delete[](void* tarn_array_, ::std::align_val_t tarn_alignment_, const ::std::nothrow_t&) noexcept {     \
     memory_pool_operators::deallocate_array(tarn_array_, tarn_alignment_);                                                     \
   }                                                                                                                            \
                                                                                                                                \
@@ -269,8 +231,9 @@ void prepare_memory_pool([[maybe_unused]] std::size_t blocks) {
   }                                                                                                                            \
   static void operator delete[](void*, typename memory_pool_operators::place) noexcept {}                                      \
                                                                                                                                \
-  TARN_DEBUG_OPERATORS_(SPECIFIER, ALLOCATE, const char*, int)                                                                 \
-  TARN_DEBUG_OPERATORS_(SPECIFIER, ALLOCATE, int, const char*, int)                                                            \
+  TARN_PLACED_OPERATORS_(noexcept, try_allocate, noexcept, try_allocate_array, const ::std::nothrow_t&)                        \
+  TARN_PLACED_OPERATORS_(SPECIFIER, ALLOCATE, , allocate_array, const char*, int)                                              \
+  TARN_PLACED_OPERATORS_(SPECIFIER, ALLOCATE, , allocate_array, int, const char*, int)                                         \
   static auto& memory_pool() noexcept { return memory_pool_operators::pool(); }
 
 // If `new` is already such a macro, operators can't be declared. TARN_NEW_IS_new is a macro only before parentheses, so that it

@@ -195,9 +195,7 @@ inline std::size_t write_slabinfo(span<const pool_record> records, span<char> ou
 /// how many such pools there are. Each record shows one moment, under that pool's lock. During this, pools may be created,
 /// destroyed and used. A pool that is being destroyed, or whose owner walks through its blocks, is left out. Allocates nothing.
 /// Not for signal handlers, because it takes locks.
-inline std::size_t snapshot(span<pool_record> out) noexcept {
-  return detail::write_records(out.data(), out.size());
-}
+inline std::size_t snapshot(span<pool_record> out) noexcept { return detail::write_records(out.data(), out.size()); }
 
 /// The records of a snapshot: a range of pool_record. It can be moved.
 class pool_snapshot {

@@ -101,9 +101,7 @@ class xallocator {
   }
 
   /// Frees a block; null: does nothing. Precondition: it came from here and was not freed since.
-  static void deallocate(void* block) noexcept {
-    pools::instance().deallocate(block);
-  }
+  static void deallocate(void* block) noexcept { pools::instance().deallocate(block); }
 
   /// The same with the size and alignment requested last, which only a checking policy reads.
   static void deallocate_sized(void* block, std::size_t bytes) noexcept { deallocate_aligned_sized(block, 1, bytes); }

@@ -57,11 +57,7 @@ class direct_calls {
     return guards_.try_growth();
   }
   static constexpr growth_again again = again_of<Guards>;
-  bool grows_here() const noexcept
-    requires(again == growth_again::told)
-  {
-    return guards_.grows_here();
-  }
+  bool grows_here() const noexcept { return guards_.grows_here(); }
 
   TARN_STEP static void* pop(auto& pool) noexcept { return pool.list.pop(pool.chunks); }
   TARN_STEP static void* pop_slow(auto& pool) noexcept { return pool.list.pop_slow(pool.chunks); }

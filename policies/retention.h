@@ -57,9 +57,7 @@ struct return_empty_chunks {
   class state {
    public:
     constexpr explicit state(const return_empty_chunks&) noexcept {}
-    constexpr detail::status emptied() noexcept {
-      return ++empty_ > High ? detail::status::surplus : detail::status::done;
-    }
+    constexpr detail::status emptied() noexcept { return ++empty_ > High ? detail::status::surplus : detail::status::done; }
     constexpr void reused() noexcept { --empty_; }
     constexpr std::size_t keep() const noexcept { return Low; }
     constexpr bool has_surplus() const noexcept { return empty_ > High; }

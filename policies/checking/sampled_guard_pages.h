@@ -139,9 +139,7 @@ struct slot_record {
       sequence.store(e.sequence, memory_order_relaxed);
       thread.store(e.thread, memory_order_relaxed);
     }
-    slot_event get() const noexcept {
-      return {sequence.load(memory_order_relaxed), thread.load(memory_order_relaxed)};
-    }
+    slot_event get() const noexcept { return {sequence.load(memory_order_relaxed), thread.load(memory_order_relaxed)}; }
   };
 
   // Order: relaxed: written under the pool's guard, read after live.
@@ -310,9 +308,7 @@ class guarded_slots {
   }
   /// The Thue-Morse sequence: half and half, without a period that could match one of the program's. Where it starts depends on
   /// the addresses, which differ from run to run.
-  bool right_is_next() const noexcept {
-    return (std::popcount(takes_ + base_.load(memory_order_relaxed) / page_) & 1) != 0;
-  }
+  bool right_is_next() const noexcept { return (std::popcount(takes_ + base_.load(memory_order_relaxed) / page_) & 1) != 0; }
 
   slot_view view(std::uint32_t slot, const void* address) const noexcept {
     const slot_record& r = records_[slot];
@@ -414,9 +410,7 @@ class sampler {
     random_.store(x, memory_order_relaxed);
     return 1 + static_cast<std::uint32_t>(std::uint64_t{x} * (2 * std::uint64_t{mean} - 1) >> 32);
   }
-  std::uint32_t any_seed() const noexcept {
-    return static_cast<std::uint32_t>(scatter(code_of(this, coded::order)) >> 32) | 1;
-  }
+  std::uint32_t any_seed() const noexcept { return static_cast<std::uint32_t>(scatter(code_of(this, coded::order)) >> 32) | 1; }
 
   // Order: relaxed; numbers. Two threads that use a sampler at the same time lose a step of a random countdown.
   atomic_word<std::uint32_t> left_ = 0;    // calls until one is due; 0: not started

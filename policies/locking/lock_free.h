@@ -92,9 +92,7 @@ class chunks_apart {
   static constexpr bool has(const Chunk& c) noexcept { return c.from_second ? Second : First; }
 
   /// The chunk with that number or block; null: neither.
-  const Chunk* of(std::uint32_t n) const noexcept {
-    return find([n](const Chunk& c) { return n - 1 - c.base < c.blocks; });
-  }
+  const Chunk* of(std::uint32_t n) const noexcept { return find([n](const Chunk& c) { return n - 1 - c.base < c.blocks; }); }
   const Chunk* at(const void* block, const auto& g) const noexcept {
     return find([&](const Chunk& c) { return address_of(block) - address_of(c.first) < g.extent(c.blocks); });
   }
@@ -450,11 +448,7 @@ class stack_calls {
   auto core_guard() const noexcept(noexcept(guards_.hot())) { return guards_.hot(); }
   auto growth_guard() const noexcept(noexcept(guards_.growth())) { return guards_.growth(); }
   static constexpr growth_again again = again_of<Guards>;
-  bool grows_here() const noexcept
-    requires(again == growth_again::told)
-  {
-    return guards_.grows_here();
-  }
+  bool grows_here() const noexcept { return guards_.grows_here(); }
 
   void* pop(auto& pool) noexcept {
     const chunk* c = nullptr;  // of the number popped, so that it is looked up once

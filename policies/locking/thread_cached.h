@@ -137,9 +137,7 @@ class depot {
   }
 
   /// Bytes to request from the store; 0: none are missing. Doubles, so that the store is rarely called.
-  std::size_t shortage() const noexcept {
-    return lacks_ == 0 ? 0 : larger(lacks_, clamped(2 * supplied_, 1024, 64 * 1024));
-  }
+  std::size_t shortage() const noexcept { return lacks_ == 0 ? 0 : larger(lacks_, clamped(2 * supplied_, 1024, 64 * 1024)); }
   /// Null: the store refused, and isn't called again immediately.
   void supply(memory more) noexcept {
     lacks_ = 0;
@@ -372,11 +370,7 @@ class magazine_calls {
   auto growth_guard() const noexcept(noexcept(guards_.growth())) { return guards_.growth(); }
   auto try_growth_guard() const { return guards_.try_growth(); }
   static constexpr growth_again again = again_of<Guards>;
-  bool grows_here() const noexcept
-    requires(again == growth_again::told)
-  {
-    return guards_.grows_here();
-  }
+  bool grows_here() const noexcept { return guards_.grows_here(); }
 
   // ---- the hot half --------------------------------------------------------------------------------------------------
 

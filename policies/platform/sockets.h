@@ -182,9 +182,7 @@ class local_socket {
   }
 #else
   static int make() noexcept { return prepared(::socket(AF_UNIX, SOCK_STREAM, 0)); }
-  int accept_next() const noexcept {
-    return prepared(retried([&] { return ::accept(descriptor_, nullptr, nullptr); }));
-  }
+  int accept_next() const noexcept { return prepared(retried([&] { return ::accept(descriptor_, nullptr, nullptr); })); }
 #endif
 
   const ::sockaddr* address() const noexcept { return reinterpret_cast<const ::sockaddr*>(&address_); }

@@ -29,9 +29,6 @@ struct tracy_calls {
 template <class = void>
 struct tracy_calls {
   static constexpr bool are_here = false;
-  static void allocate(const void*, std::size_t, const char*) noexcept {}
-  static void (free)(const void*, const char*) noexcept {}
-  static void discard(const char*) noexcept {}
 };
 #endif
 

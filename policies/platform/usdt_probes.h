@@ -50,12 +50,6 @@ struct usdt_probes {
 template <class = void>
 struct usdt_probes {
   static constexpr bool are_here = false;
-  static void allocate(const void*, const void*, std::size_t) noexcept {}
-  static void (free)(const void*, const void*, std::size_t) noexcept {}
-  static void grow(const void*, const void*, std::size_t) noexcept {}
-  static void give_back(const void*, const void*, std::size_t) noexcept {}
-  static void refuse(const void*, std::size_t) noexcept {}
-  static void release(const void*) noexcept {}
 };
 #endif
 

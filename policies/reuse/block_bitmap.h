@@ -5,7 +5,7 @@
 //   words   | 64 blocks | 64 blocks | ...             a bit for each block
 //
 // So the lowest free block of a page is found by a few zero counts, however few are free, and no block is touched. If pages of
-// memory go back to the system, idle_units (page_returns.h) adds three parts.
+// memory go back to the system, idle_units (page_local_reuse.h) adds three parts.
 //
 // Also here: fullness_shelves, which sorts chunks by how many of their blocks are free; and each_marked_word(), from blocks to
 // their bits.

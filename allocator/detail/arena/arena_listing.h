@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "tarn/allocator/detail/compose/type_name.h"
 #include "tarn/policies/detail/fork.h"
 #include "tarn/policies/detail/process_list.h"
 #include "tarn/policies/detail/protocol.h"

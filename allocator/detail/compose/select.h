@@ -318,62 +318,39 @@ class values : given_value<Given>... {
   }
 };
 
-/// The same and the size of the blocks, for a pool whose code knows it as a number.
-template <class Values, class Size>
-class values_and_size {
- public:
-  static constexpr bool nothrow = Values::nothrow;
+/// The same and one more: the size of the blocks, for a pool whose code knows it as a number, or its entry in the registry.
+/// \tparam Values  a reference, or what is copied
+template <class Values, class Its>
+class values_and {
+  using others = std::remove_cvref_t<Values>;
 
-  TARN_STEP constexpr values_and_size(const Values& values, Size size) noexcept : values_(values), size_(size) {}
+ public:
+  static constexpr bool nothrow = others::nothrow;
+
+  TARN_STEP constexpr values_and(Values values, Its its) noexcept : values_(values), its_(its) {}
 
   template <class P>
   TARN_STEP constexpr decltype(auto) get() const noexcept {
-    if constexpr (std::same_as<P, Size>) return (size_);
+    if constexpr (std::same_as<P, Its>) return (its_);
     else return values_.template get<P>();
   }
   /// See static_pool.h.
   template <class Array>
   static constexpr Array* array_of() noexcept
-    requires requires { Values::template array_of<Array>(); }
+    requires requires { others::template array_of<Array>(); }
   {
-    return Values::template array_of<Array>();
-  }
-
- private:
-  const Values& values_;
-  Size size_;
-};
-
-/// The same and the pool's entry in the registry.
-template <class Values>
-class values_and_listing {
- public:
-  static constexpr bool nothrow = Values::nothrow;
-
-  TARN_STEP constexpr values_and_listing(Values values, pool_listing its) noexcept : values_(values), its_{its} {}
-
-  template <class P>
-  TARN_STEP constexpr decltype(auto) get() const noexcept {
-    if constexpr (std::same_as<P, listed>) return (its_);
-    else return values_.template get<P>();
-  }
-  /// See static_pool.h.
-  template <class Array>
-  static constexpr Array* array_of() noexcept
-    requires requires { Values::template array_of<Array>(); }
-  {
-    return Values::template array_of<Array>();
+    return others::template array_of<Array>();
   }
 
  private:
   Values values_;
-  listed its_;
+  Its its_;
 };
 template <class Name, class Values>
 TARN_STEP constexpr auto with_listing(const Values& values) noexcept {
   if constexpr (!name_policy<Name>) return values;  // refused
   else if constexpr (!Name::traits.is_listed) return values;
-  else return values_and_listing<Values>(values, values.template get<Name>().listing());
+  else return values_and<Values, listed>(values, listed{values.template get<Name>().listing()});
 }
 
 /// After a complaint: what the pool's constructor needs to compile. Never run.

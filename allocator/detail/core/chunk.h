@@ -72,11 +72,7 @@ struct chunk : Traits::locking::template per_chunk<Traits>,
 
   static constexpr bool is_guarded = Traits::guards_records;
   /// Whether the record may be used: the bytes in front of it are intact.
-  bool stands() const noexcept
-    requires(Traits::guards_records)
-  {
-    return red_line::stands(reinterpret_cast<const std::byte*>(this) - red_line::bytes);
-  }
+  bool stands() const noexcept { return red_line::stands(reinterpret_cast<const std::byte*>(this) - red_line::bytes); }
 };
 
 /// Where the parts of a chunk are. All in bytes; size_max: such a chunk can't exist.
@@ -196,9 +192,7 @@ class carving_list {
     before = detail::pointer_to(c);
     c.link_to_it = &before;
   }
-  bool has_untouched() const noexcept {
-    return first_ != nullptr && (first_->carved == 0 || first_->next != nullptr);
-  }
+  bool has_untouched() const noexcept { return first_ != nullptr && (first_->carved == 0 || first_->next != nullptr); }
   /// Precondition: the chunk is in the list.
   void remove(Chunk& c) noexcept {
     Chunk* const after = c.next;

@@ -563,9 +563,7 @@ class chunk_index : chunk_tree<Chunk, Geometry> {
   void forget() noexcept { table_.forget(); }
 
  private:
-  auto next_of() const noexcept {
-    return [this](const void* address) { return after(address); };
-  }
+  auto next_of() const noexcept { return [this](const void* address) { return after(address); }; }
   /// As find(), but it doesn't check the records of chunks in the table.
   Chunk* find_any(const void* block, const Geometry& g) noexcept {
     Chunk* const c = table_.find(block, g);

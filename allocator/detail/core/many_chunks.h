@@ -77,11 +77,7 @@ class many_chunks : public suspicions<Traits>, public walks_of<Traits> {
 
   /// The chunk whose red line was overwritten since the previous call, or null. The chunk, and those behind it in the map, no
   /// longer belong to the pool.
-  const chunk* take_overrun() noexcept
-    requires(Traits::guards_records)
-  {
-    return map_.take_overrun();
-  }
+  const chunk* take_overrun() noexcept { return map_.take_overrun(); }
   /// Whether a region overlaps one of the chunks.
   bool overlaps(memory region) const noexcept { return detail::overlaps(map_, region); }
 

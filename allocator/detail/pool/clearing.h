@@ -19,7 +19,7 @@
 
 #include "tarn/allocator/detail/core/free_blocks.h"
 #include "tarn/allocator/detail/core/walk.h"
-#include "tarn/allocator/detail/pool/checked_path.h"
+#include "tarn/allocator/detail/pool/paths.h"
 #include "tarn/allocator/detail/pool/events.h"
 #include "tarn/allocator/detail/pool/growth.h"
 #include "tarn/allocator/detail/pool/inspector.h"

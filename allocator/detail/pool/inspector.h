@@ -37,10 +37,7 @@ struct inspector {
     if constexpr (waits_under<pool_state<Traits>, Limit>) return pool.allocate_under(limit);
     else return pool.try_allocate();
   }
-  template <class Traits, class Limit>
-  static std::size_t allocate_batch(pool_members<Traits>& pool, span<void*> out, Limit limit) noexcept {
-    return pool.take_batch(out, limit);
-  }
+  static std::size_t allocate_batch(auto& pool, span<void*> out, auto limit) noexcept { return pool.take_batch(out, limit); }
   /// Whether calls can wait for a block.
   template <class Traits>
   static constexpr bool waits(const pool_members<Traits>*) noexcept {
@@ -67,10 +64,7 @@ struct inspector {
       return block != nullptr ? block : slow::template try_allocate_cold<false>(pool.state_);
     }
   }
-  template <class Traits>
-  static void tell(pool_members<Traits>& pool) noexcept {
-    pool.state_.upstream.tell();
-  }
+  static void tell(auto& pool) noexcept { pool.state_.upstream.tell(); }
 
   /// Called after release(): ends a pool that is never destroyed.
   template <class Traits>
@@ -80,10 +74,7 @@ struct inspector {
   }
 
   /// The pool is part of that owner. Precondition: its store was not called yet.
-  template <class Traits, class Owner>
-  static void belong_to(pool_members<Traits>& pool, Owner owner) noexcept {
-    pool.state_.upstream.belong_to(owner);
-  }
+  static void belong_to(auto& pool, auto owner) noexcept { pool.state_.upstream.belong_to(owner); }
 
   /// Frees empty chunks, unless another thread is using the pool. Returns their bytes. Never waits.
   template <class Traits>
@@ -93,14 +84,10 @@ struct inspector {
     else return 0;
   }
   /// Called before the end of a pool that is never destroyed. Waits for threads that ask it to trim.
-  template <class Traits>
-  static void be_left_alone(pool_members<Traits>& pool) noexcept {
-    detail::be_left_alone(pool.state_);
-  }
+  static void be_left_alone(auto& pool) noexcept { detail::be_left_alone(pool.state_); }
 
   /// A number that is unique to one use of a block; 0: none. Any address is valid. Other threads may use the pool.
-  template <class Traits>
-  static std::uint64_t generation_of(pool_members<Traits>& pool, const void* block) noexcept {
+  static std::uint64_t generation_of(auto& pool, const void* block) noexcept {
     const ask_lock guard(pool.state_);
     return pool.state_.checking.generation_of(pool.state_.chunks, block);
   }
@@ -150,8 +137,7 @@ struct inspector {
   }
 
   /// Whether a block, free or in use, starts at the address. Other threads may use the pool.
-  template <class Traits>
-  static bool is_block(const pool_members<Traits>& pool, const void* address) noexcept {
+  static bool is_block(const auto& pool, const void* address) noexcept {
     const ask_lock guard(pool.state_);
     return pool.state_.chunks.is_block(address);
   }

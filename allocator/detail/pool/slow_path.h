@@ -16,13 +16,11 @@
 #include <new>
 #include <type_traits>
 
-#include "tarn/allocator/detail/pool/checked_path.h"
 #include "tarn/allocator/detail/pool/checks.h"
 #include "tarn/allocator/detail/pool/events.h"
 #include "tarn/allocator/detail/pool/growth.h"
 #include "tarn/allocator/detail/pool/locks.h"
-#include "tarn/allocator/detail/pool/maintenance.h"
-#include "tarn/allocator/detail/pool/plain_path.h"
+#include "tarn/allocator/detail/pool/paths.h"
 #include "tarn/allocator/detail/pool/registration.h"
 #include "tarn/allocator/detail/pool/waiting.h"
 #include "tarn/policies/detail/protocol.h"

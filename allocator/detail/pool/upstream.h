@@ -216,20 +216,12 @@ class upstream {
     return size_of_chunk<typename Traits::store>(request, g);
   }
   /// From the second store, whose chunks grow independently: what its growth policy wants next, or another request.
-  supplied fetch_second(const geometry_type& g) noexcept
-    requires(has_second)
-  {
-    return fetch_second(next_of_second(g.stride()), g);
-  }
+  supplied fetch_second(const geometry_type& g) noexcept { return fetch_second(next_of_second(g.stride()), g); }
   /// \param more  blocks of the second store that the pool doesn't have yet
-  chunk_request next_of_second(std::size_t stride, std::size_t more = 0) noexcept
-    requires(has_second)
-  {
+  chunk_request next_of_second(std::size_t stride, std::size_t more = 0) noexcept {
     return exhaustion_.next_chunk(second_.newest, add(second_.all, more), stride);
   }
-  supplied fetch_second(const chunk_request& request, const geometry_type& g) noexcept
-    requires(has_second)
-  {
+  supplied fetch_second(const chunk_request& request, const geometry_type& g) noexcept {
     using store = typename second_store_named<typename Traits::exhaustion>::type;
     supplied got = fetch_from<Traits::second_store_is_bounded, store>(exhaustion_, request, g);
     got.from_second = true;
@@ -252,9 +244,7 @@ class upstream {
   TARN_STEP auto second() const noexcept { return second_; }
   TARN_STEP void restore(const blocks_of_second<has_second>& before) noexcept { second_ = before; }
   /// Frees the memory of pages, but not their addresses. Returns how many of the runs were freed, from the first on.
-  std::size_t discard(const memory* runs, std::size_t n) noexcept
-    requires(Traits::returns_pages)
-  {
+  std::size_t discard(const memory* runs, std::size_t n) noexcept {
     [[maybe_unused]] const call_of_store call;
     return source_.discard(runs, n, Traits::retention::advice);
   }
@@ -285,16 +275,8 @@ class upstream {
     else return false;
   }
   /// The thread that is at a store, if the locking policy can't tell; 0: none is.
-  thread_number grower() const noexcept
-    requires(notes_grower)
-  {
-    return grower_.load(memory_order_relaxed);
-  }
-  void set_grower(thread_number now) noexcept
-    requires(notes_grower)
-  {
-    grower_.store(now, memory_order_relaxed);
-  }
+  thread_number grower() const noexcept { return grower_.load(memory_order_relaxed); }
+  void set_grower(thread_number now) noexcept { grower_.store(now, memory_order_relaxed); }
   /// The pool is destroyed: what its stores poisoned belongs to the program again.
   TARN_STEP void end() noexcept {
     if constexpr (Traits::store::traits.has_end && !Traits::in_place) source_.end();
@@ -320,11 +302,7 @@ class upstream {
     if constexpr (Traits::exhaustion::traits.hears_asks) exhaustion_.asked();
   }
   /// Through which other pools ask this one.
-  auto& asked_through() noexcept
-    requires(Traits::reclaims)
-  {
-    return exhaustion_.member();
-  }
+  auto& asked_through() noexcept { return exhaustion_.member(); }
   /// For policies that need the pool's owner.
   template <class Owner>
   void belong_to(Owner owner) noexcept {
@@ -342,17 +320,9 @@ class upstream {
     memory region;
     std::size_t alignment = 0;  // as it should have been
   };
-  void note_broken(memory region, std::size_t alignment) noexcept
-    requires(looks)
-  {
-    broken_ = {region, alignment};
-  }
+  void note_broken(memory region, std::size_t alignment) noexcept { broken_ = {region, alignment}; }
   /// The last one since the previous call.
-  broken_region take_broken() noexcept
-    requires(looks)
-  {
-    return detail::replace(broken_, {});
-  }
+  broken_region take_broken() noexcept { return detail::replace(broken_, {}); }
 
  private:
   TARN_STEP store_of_metadata<source, Traits::store::traits.own_apart> of_source() noexcept { return {source_}; }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tarn/policies/reuse/block_bitmap.h"
-#include "tarn/policies/reuse/page_returns.h"
+#include "tarn/policies/reuse/page_local_reuse.h"
 
 namespace {
 
