@@ -465,6 +465,14 @@ def check_converted(recorder, folder):
     expect(found == "0 1 malloc 48 - 0xa000 -\n5 1 malloc 48 - 0xb000 -\n20 1 free - - 0xa000 -\n30 1 free - - 0xb000 -\n",
            found)
     convert(recorder, folder, trace[:-40], 1, "the file ends at byte")
+    for packed in gzip.compress(lines)[:-9], gzip.compress(lines)[:20], gzip.compress(lines)[:30] + b"\0" * 90:
+        convert(recorder, folder, packed, 1, "it can't be unpacked to its end")
+    both = os.path.join(folder, "source")
+    for words, said in (("--convert", both, "-o", both), "name another file"), (("--convert", folder, "-o", both), "directory"):
+        done = tool(recorder, *words)
+        expect(done.returncode == 2 and said in done.stderr and os.path.getsize(both), f"{words}: {done.stderr}")
+    done = tool(recorder, "--convert", "/dev/stdin", "-o", os.path.join(folder, "converted"), input=first.decode())
+    expect(done.returncode == 0, f"a pipe: {done.stderr}")
 
 
 def check_fibers(recorder, folder):

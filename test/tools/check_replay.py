@@ -267,7 +267,8 @@ def check_cut(folder):
 def check_strange(folder):
     """What nobody can have, of a damaged log, isn't asked for."""
     calls = [Call(1, "malloc", 0x1000, 1 << 60), Call(1, "aligned_alloc", 0x2000, 48, None, 1 << 40),
-             Call(1, "new", 0x3000, 48), Call(1, "malloc", 0x4000, 20), Call(1, "realloc", 0x5000, (1 << 64) - 1, 0x4000), Call(1, "free", 0x3000)]
+             Call(1, "new", 0x3000, 48), Call(1, "malloc", 0x4000, 20), Call(1, "realloc", 0x5000, (1 << 64) - 1, 0x4000),
+             Call(1, "free", 0x3000)]
     with replaying.Replay(written(folder + "/log", calls), [FIRST_SITE], mallocs=["malloc"]) as it:
         said = it.check({})
         expect(sum(allocated for allocated, _ in said["calls"]) == 2, f"{said}")
