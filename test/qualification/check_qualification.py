@@ -4,6 +4,7 @@
 import importlib.machinery
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -91,6 +92,15 @@ def log_case(run, text, wanted):
     return None if got == wanted else f"failures and errors: {got}, expected {wanted}"
 
 
+def files_case(run):
+    """What can't be read or written is said in a line, and is no success."""
+    for words in ("--log=/nowhere/log", "--report=/dev/null"), (f"--log={__file__}", "--report=/nowhere/kit.xml"):
+        status, said = run.call([sys.executable, "-B", os.path.join(FOLDER, "run"), *words])
+        if status != 1 or said.count("\n") != 2 or not re.match("FAIL  /nowhere/.*: No such file or directory", said):
+            return f"{words}: {status} {said}"
+    return None
+
+
 def mistake(run, program, number, expected):
     failed = {case for _, case, why in run.results(said_by(run, program, number))[0] if why}
     return None if expected in failed else f"{expected} doesn't fail, but: {sorted(failed)}"
@@ -102,7 +112,8 @@ def main():
         program = built(run)
     except RuntimeError as error:
         return compilers.report([("the kit is built", lambda: str(error))])
-    cases = [("the kit passes", lambda: passes(run, program)), ("a log with \\r", lambda: log_case(run, LOG, (0, 0)))]
+    cases = [("the kit passes", lambda: passes(run, program)), ("a log with \\r", lambda: log_case(run, LOG, (0, 0))),
+             ("mistake: files that can't be had", lambda: files_case(run))]
     cases += [(f"mistake: {name}", lambda text=text, wanted=wanted: log_case(run, text, wanted)) for name, text, wanted in LOGS]
     cases += [(name, lambda number=number, expected=expected: mistake(run, program, number, expected))
               for number, (name, _, _, expected) in enumerate(MISTAKES, 1)]

@@ -465,6 +465,14 @@ def check_converted(recorder, folder):
     expect(found == "0 1 malloc 48 - 0xa000 -\n5 1 malloc 48 - 0xb000 -\n20 1 free - - 0xa000 -\n30 1 free - - 0xb000 -\n",
            found)
     convert(recorder, folder, trace[:-40], 1, "the file ends at byte")
+    for packed in gzip.compress(lines)[:-9], gzip.compress(lines)[:20], gzip.compress(lines)[:30] + b"\0" * 90:
+        convert(recorder, folder, packed, 1, "it can't be unpacked to its end")
+    both = os.path.join(folder, "source")
+    for words, said in (("--convert", both, "-o", both), "name another file"), (("--convert", folder, "-o", both), "directory"):
+        done = tool(recorder, *words)
+        expect(done.returncode == 2 and said in done.stderr and os.path.getsize(both), f"{words}: {done.stderr}")
+    done = tool(recorder, "--convert", "/dev/stdin", "-o", os.path.join(folder, "converted"), input=first.decode())
+    expect(done.returncode == 0, f"a pipe: {done.stderr}")
 
 
 def check_fibers(recorder, folder):
@@ -484,9 +492,16 @@ def check_small_files(recorder, folder):
     """Where files may not grow, the log ends, and the program doesn't, which a signal would be sent to."""
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (HEADER + BLOCK, HEADER + BLOCK))
-    done = tool(recorder, "-o", os.path.join(folder, "log"), "--no-stacks", "--", recorder.programs["recorded"], "loop", "90000",
-                preexec_fn=limit)
+    words = "-o", os.path.join(folder, "log"), "--no-stacks", "--", recorder.programs["recorded"], "loop", "90000"
+    done = tool(recorder, *words, preexec_fn=limit)
     expect(done.returncode == 0 and "couldn't grow (File too large)" in done.stderr, f"{done.returncode} {done.stderr}")
+
+
+def check_times(recorder, folder):
+    """Nanoseconds, also in a log that no block of is full."""
+    logs, said, _ = recorder.run(folder, recorder.programs["recorded"], "pause", options=("--no-stacks",))
+    times = [call.time for call in recorder.calls(logs[0]) if call.size in (77777, 77778)]
+    expect(.8 < (times[1] - times[0]) / int(said) < 1.25, f"{times}, {said}")
 
 
 def check_files(recorder, folder):
@@ -522,7 +537,7 @@ def check_nothing(recorder, folder):
     expect(done.returncode == 2 and done.stderr.endswith("/none: No such file or directory\n"), done.stderr)
     failing = os.path.join(folder, "failing")
     with open(failing, "w", encoding="utf-8") as file:
-        file.write('#!/bin/sh\necho In file included from elsewhere:\necho "fatal error: bit isn\'t there"\nexit 1\n')
+        file.write('#!/bin/sh\necho In file included from x:\necho "fatal error: bit isn\'t there"\nexit 1\n')
     os.chmod(failing, 0o700)
     for own, said in [({"CXX": "none"}, "CXX names none, which is no program here"),
                       ({"CXX": failing}, "bit isn't there"),
@@ -538,6 +553,7 @@ CHECKS = {"calls": check_calls, "threads": check_threads, "order": check_order, 
           "sampled stacks": check_sampled, "kills at random": check_kills, "--max": check_max,
           "compressed": check_compressed, "converted": check_converted,
           "fibers": check_fibers, "own malloc": check_own_malloc, "small files": check_small_files, "files": check_files,
+          "times": check_times,
           "libraries": check_libraries, "programs": check_programs, "nothing": check_nothing}
 TAKEN = ("  void* const block = function();\n"
          "  if (outer.is_logged()) log({what, ticks(), number(block), bytes, alignment, 0, 0, from});\n")
@@ -569,6 +585,7 @@ MISTAKES = {
     "a rule for the beginning of a function": ("stacks", "return at_code_ < returns_to_;", "return false;"),
     "a caller's frame that was elsewhere": ("fibers", " && outer.top - its.top == std::uint64_t{8} * its.distance", ""),
     "operators of another malloc": ("own malloc", "  if (!is_called()) return false;", "  is_called();"),
+    "no time of the end": ("times", "  note_time();\n  process->header->ended", "  process->header->ended"),
     "a file beyond its limit": ("small files", "process->end + bytes > most.rlim_cur", "false"),
     "what stacks stand for": ("sampled stacks", "std::uint64_t{budget.rarity} << stack_bits", "0"),
     "each stack, however dear": ("sampled stacks", "skips != 0) return --skips, true;", "true) return false;"),
@@ -653,9 +670,9 @@ class Block:
         return head + struct.pack("<Q", 0 if is_open else total or 1) + data.ljust(stored, b"\0")
 
 
-def header(version=1, order=0x01020304, ended=1, stopped=0):
+def header(version=1, order=0x01020304, ended=1, stopped=0, blocks=0):
     numbers = struct.pack("<IIIIIIIIIIQQQQ", order, version, HEADER, 1, 42, 1, 0, ended, stopped, 28, 0, 9999, 0, 1000)
-    return (b"tarnrec\n" + numbers + b"prog\0word\0").ljust(HEADER, b"\0")
+    return (b"tarnrec\n" + numbers + b"prog\0word\0".ljust(1024, b"\0") + struct.pack("<I", blocks)).ljust(HEADER, b"\0")
 
 
 def log_of(*blocks, **how):
@@ -708,6 +725,8 @@ def damage_cases():
         ("no room", log_of(first, second, stopped=2), both, 0, r"couldn't grow \(No space left on device\)"),
         ("about to begin a block", whole + bytes(BLOCK), both, 0, "^$"),
         ("a kind of later versions", unknown, both, 0, "^$"),
+        ("a hole", header() + bytes(len(first.bytes(0))) + second.bytes(1), seconds, 1, f"damaged: no block at byte {HEADER}"),
+        ("cut between blocks", header(blocks=2) + first.bytes(0), firsts, 1, "cut: of 2 blocks, only 1 are there"),
         ("stacks", log_of(first, second, stacks), both, 0, "^$"),
         ("stacks that end early", no_entry, both, 1, "only 0 stacks and mappings of block 2"),
         ("not compressed", log_of(first, Block(2, 200, coding=1).add(201, "malloc", 8, 8)), firsts, 1,

@@ -264,6 +264,16 @@ def check_cut(folder):
             expect(said in str(error), str(error))
 
 
+def check_strange(folder):
+    """What nobody can have, of a damaged log, isn't asked for."""
+    calls = [Call(1, "malloc", 0x1000, 1 << 60), Call(1, "aligned_alloc", 0x2000, 48, None, 1 << 40),
+             Call(1, "new", 0x3000, 48), Call(1, "malloc", 0x4000, 20), Call(1, "realloc", 0x5000, (1 << 64) - 1, 0x4000),
+             Call(1, "free", 0x3000)]
+    with replaying.Replay(written(folder + "/log", calls), [FIRST_SITE], mallocs=["malloc"]) as it:
+        said = it.check({})
+        expect(sum(allocated for allocated, _ in said["calls"]) == 2, f"{said}")
+
+
 def check_moved(folder):
     """Blocks of other sizes, and a site whose blocks are reallocated."""
     calls = [Call(1, "malloc", 0x1000, 48), Call(1, "malloc", 0x2000, 20), Call(1, "realloc", 0x3000, 90, 0x2000),
@@ -440,7 +450,7 @@ def check_worse(folder):
 CHECKS = {"one thread": check_one_thread, "threads": check_threads, "threads in step": check_spans,
           "few waits": check_few_waits, "the middle of a log": check_middle, "a cut log": check_cut,
           "sizes and reallocations": check_moved, "few reallocations": check_few_moved,
-          "several sizes": check_sizes, "another malloc": check_better,
+          "sizes that can't be": check_strange, "several sizes": check_sizes, "another malloc": check_better,
           "tarn's malloc": check_own_malloc,
           "the same dispatch": check_fair, "compositions": check_compositions, "search": check_search, "gains": check_gains,
           "what is worse": check_worse}

@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 namespace {
@@ -268,6 +269,18 @@ int loop(unsigned count) {
   return done();
 }
 
+/// Says how many nanoseconds there are between two marks.
+int pause_once() {
+  timespec before{}, after{};
+  clock_gettime(CLOCK_MONOTONIC, &before);
+  mark(77777);
+  usleep(400000);
+  mark(77778);
+  clock_gettime(CLOCK_MONOTONIC, &after);
+  say("%ld\n", (after.tv_sec - before.tv_sec) * 1000000000 + after.tv_nsec - before.tv_nsec);
+  return done();
+}
+
 /// Calls at other depths of stacks that are there for one call each, of different sizes at one place.
 ucontext_t outside;
 int levels_down;
@@ -312,6 +325,7 @@ int main(int argc, char** argv) {
   if (mode == "stacks") return stacks();
   if (mode == "many-stacks") return many_stacks(word(2));
   if (mode == "endless-stacks") return endless_stacks();
+  if (mode == "pause") return pause_once();
   if (mode == "fibers") return fibers();
   if (mode == "loop") return loop(word(2));
   if (mode == "crash") return loop(word(2)), std::raise(SIGSEGV);

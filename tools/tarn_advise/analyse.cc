@@ -359,7 +359,7 @@ class analysis {
     ++its.calls;
     ++its.operations[static_cast<std::size_t>(call.what)];
     its.bytes += call.size;
-    its.alignment = std::max(its.alignment, call.alignment);
+    if (call.alignment >> 30 == 0) its.alignment = std::max(its.alignment, call.alignment);  // a damaged log may say more
     its.count_size(call.size);
     site::insert(its.threads, call.thread);
     if (call.stack != 0) site::insert(its.stacks, call.stack);

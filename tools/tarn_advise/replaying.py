@@ -199,7 +199,7 @@ class Replay:
         except subprocess.TimeoutExpired:
             raise Failed(f"a replay took more than {SECONDS} seconds") from None
         if done.returncode:
-            compositions = ", ".join(plan.values())
+            compositions = ", ".join(plan.values()) or "malloc"
             raise Failed(f"{compositions}: {done.stderr.strip() or f'exit status {done.returncode}'}")
         said = json.loads(done.stdout)
         if said["lost"]:

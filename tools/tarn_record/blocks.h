@@ -232,13 +232,20 @@ void begin() {
 
 // ---- blocks -------------------------------------------------------------------------------------------------------------
 
+/// How long a tick is, is known at the end, and of a program that is killed, from the last time that something rare happened.
+void note_time() {
+  process->header->last_ticks = ticks();
+  process->header->last_nanoseconds = nanoseconds();
+}
+
 char* start_of(block_header* block) { return reinterpret_cast<char*>(block + 1); }
 
 void seal(block_header& block, const char* end, std::uint32_t calls) {
   block.used = static_cast<std::uint32_t>((end - start_of(&block) + 7) / 8 * 8);
   block.calls = calls;
-  block.last_ticks = ticks();
-  block.last_nanoseconds = nanoseconds();
+  note_time();
+  block.last_ticks = process->header->last_ticks;
+  block.last_nanoseconds = process->header->last_nanoseconds;
   __atomic_store_n(&block.sum, sum_of(reinterpret_cast<char*>(&block)), __ATOMIC_RELEASE);
   munmap(&block, block_bytes);
 }
@@ -286,6 +293,7 @@ block_header* new_block(block_kind kind, std::uint32_t thread, std::uint32_t fir
   block->first_stack = first_stack;
   block->first_ticks = ticks();
   __atomic_store_n(&block->mark, block_mark, __ATOMIC_RELEASE);
+  process->header->blocks = process->blocks;
   return block;
 }
 
@@ -334,12 +342,15 @@ void thread_ends(void*) {
   }
   own.block = nullptr;
   own.at = own.end = nullptr;
+  note_time();
 }
 
 [[gnu::destructor]] void process_ends() {
   if (process == nullptr) return;
   const std::uint32_t generation = process->generation.load(std::memory_order_relaxed);
-  if (generation != 0 && process->header != nullptr) process->header->ended = ending::exit;
+  if (generation == 0 || process->header == nullptr) return;
+  note_time();
+  process->header->ended = ending::exit;
 }
 
 }  // namespace

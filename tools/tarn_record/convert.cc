@@ -73,6 +73,7 @@ class writer {
     header.header_bytes = header_bytes;
     header.clock = clock_kind::nanoseconds;
     header.ended = ending::exit;
+    header.blocks = blocks_;
     std::replace(command_.begin(), command_.end(), ' ', '\0');
     std::memcpy(header.command, command_.data(), std::min(command_.size(), sizeof(header.command) - 2));
     if (std::fseek(to_, 0, SEEK_SET) != 0) is_written_ = false;

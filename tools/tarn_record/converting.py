@@ -1,6 +1,7 @@
 """What other tools recorded, as the lines that convert.cc makes a log of."""
 
 import collections
+import contextlib
 import gzip
 import importlib.machinery
 import importlib.util
@@ -58,15 +59,22 @@ class Unpacked:
             self.program.wait()
 
     def peek(self, count):
-        return self.stream.peek(count)
+        with told():
+            return self.stream.peek(count)
 
     def __iter__(self):
-        try:
+        with told():
             yield from self.stream
             if self.program and self.program.wait():
                 raise EOFError("zstd says that it is cut or damaged")
-        except (EOFError, OSError, zlib.error) as error:
-            raise Malformed(f"it can't be unpacked to its end: {error}") from None
+
+
+@contextlib.contextmanager
+def told():
+    try:
+        yield
+    except (EOFError, OSError, zlib.error) as error:
+        raise Malformed(f"it can't be unpacked to its end: {error}") from None
 
 
 class Heaptrack:

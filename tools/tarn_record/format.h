@@ -71,6 +71,10 @@ struct file_header {
   std::uint64_t first_ticks;
   std::uint64_t first_nanoseconds;  // of CLOCK_MONOTONIC, at first_ticks
   char command[1024];  // the program's words, each ended by a 0
+  std::uint32_t blocks;  // in the file, or 0: nobody says
+  std::uint32_t unused;
+  std::uint64_t last_ticks;  // a later reading of both clocks, or 0
+  std::uint64_t last_nanoseconds;
 };
 
 enum class block_kind : std::uint16_t { calls = 1, stacks = 2 };

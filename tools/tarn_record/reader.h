@@ -230,6 +230,7 @@ class log {
     if (bytes_ < sizeof(magic) || std::memcmp(data_, magic, sizeof(magic)) != 0) return refuse("no log of tarn-record");
     if (bytes_ < sizeof(file_header)) return refuse("the file ends within its header");
     std::memcpy(&header_, data_, sizeof(header_));
+    header_.command[sizeof(header_.command) - 1] = 0;
     if (header_.byte_order != byte_order) return refuse("written by a machine of another byte order");
     if (header_.version != version) {
       return refuse("version " + std::to_string(header_.version) + ", and this program reads version " +
@@ -334,13 +335,21 @@ class log {
     return std::all_of(data_ + at, data_ + std::min(bytes_, at + sizeof(block_header)), [](char one) { return one == 0; });
   }
 
+  void find_rate(std::uint64_t ticks, std::uint64_t nanoseconds) {
+    if (ticks <= header_.first_ticks || nanoseconds <= header_.first_nanoseconds) return;
+    const double found = static_cast<double>(nanoseconds - header_.first_nanoseconds) /
+                         static_cast<double>(ticks - header_.first_ticks);
+    if (found > 1e-3 && found < 1e3) rate_ = found;
+  }
+
   void find_blocks() {
     std::uint32_t expected = 0;
     for (std::size_t at = header_.header_bytes; at < bytes_;) {
       if (!is_block(at)) {
-        if (is_zero(at)) return;  // it wasn't begun yet
         const std::size_t from = at;
-        while (at < bytes_ && !is_block(at)) at += 64;
+        bool was_begun = false;
+        for (; at < bytes_ && !is_block(at); at += 64) was_begun = was_begun || !is_zero(at);
+        if (at >= bytes_ && !was_begun) break;
         say("damaged: no block at byte " + std::to_string(from) + ", " + std::to_string(std::min(at, bytes_) - from) +
             " bytes were passed over");
         continue;
@@ -352,13 +361,18 @@ class log {
       expected = found.number + 1;
       if (found.kind == block_kind::calls) blocks_.push_back(at);
       if (found.kind == block_kind::stacks) read_stacks(at);
-      if (found.last_ticks > header_.first_ticks && found.last_nanoseconds > header_.first_nanoseconds) {
-        rate_ = static_cast<double>(found.last_nanoseconds - header_.first_nanoseconds) /
-                static_cast<double>(found.last_ticks - header_.first_ticks);
-      }
+      if (header_.last_ticks == 0) find_rate(found.last_ticks, found.last_nanoseconds);
       at += sizeof(block_header) + found.stored;
       if (at > bytes_) say("cut: the file ends within block " + std::to_string(found.number));
     }
+    if (!is_damaged_ && expected < header_.blocks) {
+      say("cut: of " + std::to_string(header_.blocks) + " blocks, only " + std::to_string(expected) + " are there");
+    }
+    find_rate(header_.last_ticks, header_.last_nanoseconds);
+    if (rate_ == 0 && header_.clock != clock_kind::nanoseconds && !blocks_.empty()) {
+      notes_.push_back("times are ticks of the processor's clock: the program ended too early to tell nanoseconds");
+    }
+    if (rate_ == 0) rate_ = 1;
     std::sort(blocks_.begin(), blocks_.end(), [this](std::size_t one, std::size_t other) {
       return std::pair{header_at(one).first_ticks, one} < std::pair{header_at(other).first_ticks, other};
     });
@@ -427,7 +441,7 @@ class log {
   const char* data_ = nullptr;
   std::size_t bytes_ = 0;
   file_header header_{};
-  double rate_ = 1;  // nanoseconds a tick
+  double rate_ = 0;  // nanoseconds a tick
   std::vector<std::size_t> blocks_;  // where they are
   std::size_t later_ = 0;  // the first of them that was not begun
   stacks stacks_;

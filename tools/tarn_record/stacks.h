@@ -65,6 +65,7 @@ std::uint32_t number_of(std::uint32_t outer, std::uint64_t returns_to) {
   char* const end = put(put(first + 1, code_of(returns_to, to.last_address)), number - outer);
   to.last_address = returns_to;
   end_entry(first, stack_entry::frame, end);
+  note_time();
   it->returns_to = returns_to;
   it->outer = outer;
   __atomic_store_n(&it->number, number, __ATOMIC_RELEASE);

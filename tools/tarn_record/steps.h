@@ -44,7 +44,9 @@ class trace_converter {
   /// \param column  of the block, if the call allocates one; a block that is reallocated keeps its own
   void add(const call& call, std::uint8_t column = 0) {
     column_ = column;
-    if (call.begins) {
+    if (!call.begins && !can_be_had(call)) {
+      give(std::exchange(moving_[call.thread], {}));
+    } else if (call.begins) {
       moving_[call.thread] = removed(call.old);
     } else if (frees(call.what)) {
       give(removed(call.address));
@@ -89,6 +91,9 @@ class trace_converter {
     std::uint8_t column = 0;
   };
   static constexpr std::uint8_t usual = std::countr_zero(usual_alignment);
+
+  /// A damaged log may say anything.
+  static bool can_be_had(const call& call) { return frees(call.what) || (call.size >> 40 == 0 && call.alignment >> 30 == 0); }
 
   void move(const call& call, block old) {
     if (call.address != 0 && old.bytes != 0) {
