@@ -1,5 +1,7 @@
 """The worst case of a function and of all that it calls."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 
 from tarn_bound import image as elf

@@ -1,5 +1,7 @@
 """What the analysis knows of an instruction. The decoders, one for each processor, make them."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 
 FLAGS = "flags"  # as if a register: it holds zero where a comparison found two values equal

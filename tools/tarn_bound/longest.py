@@ -4,6 +4,8 @@ A cost is a tuple (instructions, reads, writes, cycles); the most of each is kep
 shown is the one of the most instructions.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 
 from tarn_bound import knowledge
@@ -31,7 +33,7 @@ class Way:
     """What it costs at most to come somewhere, and how: the step before, and what happens there."""
 
     cost: tuple
-    before: "Way | None" = None
+    before: Way | None = None
     step: object = None  # an address, a Call or a Round
 
 
