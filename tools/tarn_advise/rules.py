@@ -29,8 +29,7 @@ RULES = {
     "F7": Rule("only libraries in the stack", "don't pool", "no code to change"),
     "F8": Rule("replayed, no gain above the spread", "don't pool", "measured"),
     "F9": Rule("another policy is faster by more than the spread", "that policy", "measured"),
-    "F10": Rule("eight of ten freed together, by the one thread that allocated them",
-                "`arena`; `own_pool_allocator` for nodes", "one call frees all"),
+    "F10": Rule("eight of ten freed together, by the one thread that allocated them; no nodes", "`arena`", "one call frees all"),
     "F11": Rule("nodes of a container", "`tarn::map` ..., `stl_allocator`", "one size"),
     "F12": Rule("`std::make_shared`", "`std::allocate_shared`", "one size"),
     "F13": Rule("objects of a class", "`DECLARE_MEMORY_POOL`", "their users don't change"),
@@ -228,22 +227,16 @@ def for_allocator(site, policies):
 
 
 def for_nodes(site, policies):
+    """The log doesn't say which container a node is of. With a pool for each, many small ones would cost a chunk each."""
     policies = for_allocator(site, policies)
     name, arguments = container_parts(site["what"]["type"])
-    if not policies:
-        text = f"using {alias(site)} = tarn::{name}<{joined(*arguments)}>;"
-        return Code("stl_allocator", ["tarn/allocator/containers.h"], [text])
-    text = with_allocator(site, f"tarn::stl_allocator<{joined(site['what']['element'], *policies)}>")
-    return Code("stl_allocator", [*container_headers(site), "tarn/allocator/stl_allocator.h"],
-                [f"using {alias(site)} = {text};"])
-
-
-def for_nodes_together(site, policies):
-    policies = [policy for policy in policies if policy != "tarn::lifo_reuse<>"]
-    text = with_allocator(site, f"tarn::own_pool_allocator<{joined(site['what']['element'], *policies)}>")
-    return Code("own_pool_allocator", [*container_headers(site), "tarn/allocator/own_pool_allocator.h"],
-                [f"using {alias(site)} = {text};",
-                 "// tarn::clear_at_once(container) frees all nodes without a visit, if their destructors do nothing"])
+    headers, text = ["tarn/allocator/containers.h"], f"tarn::{name}<{joined(*arguments)}>"
+    if policies:
+        headers = [*container_headers(site), "tarn/allocator/stl_allocator.h"]
+        text = with_allocator(site, f"tarn::stl_allocator<{joined(site['what']['element'], *policies)}>")
+    hint = ["// if one container has most of them: tarn::own_pool_allocator and tarn::clear_at_once(container)"]
+    return Code("stl_allocator", headers,
+                [f"using {alias(site)} = {text};", *(hint if is_dropped(site) and name != "deque" else [])])
 
 
 def for_shared(site, policies):
@@ -273,23 +266,28 @@ def for_blocks(site, policies):
 
 
 def for_arena(site, _):
+    """As it is replayed: the arena goes back once none is left, and its users don't change."""
+    if site["what"]["kind"] == "class":
+        name = bare(site["what"]["type"])
+        head = ["template <class... Types>"] if "<" in site["what"]["type"] else []
+        full = f"  // {site['what']['type']}" if site["what"]["type"] != name else ""
+        return Code("arena", ["<cstddef>", "tarn/allocator/arena.h"],
+                    [f"inline tarn::arena<> {name}_arena;", f"inline std::size_t {name}_count = 0;", *head,
+                     f"struct {name} {{{full}", "  // ... as it is", "  static void* operator new(std::size_t bytes) {",
+                     f"    void* const block = {name}_arena.allocate(bytes);", f"    ++{name}_count;", "    return block;", "  }",
+                     "  static void operator delete(void* block) noexcept {",
+                     f"    if (block != nullptr && --{name}_count == 0) {name}_arena.reset();", "  }", "};"])
     name = name_of(site, "arena")
-    how = f"{name}.create<{site['what']['type']}>(...)" if site["what"]["kind"] == "class" else f"{name}.allocate(bytes)"
     return Code("arena", ["tarn/allocator/arena.h"],
                 [f"tarn::arena<> {name};",
-                 f"// {how} for {site['what']['where']}; {name}.reset() where they are freed"])
+                 f"// {name}.allocate(bytes) for {site['what']['where']}, and {name}.reset() where the last is freed"])
 
 
 def product_of(site):
     """(rule, reason, how to write it, whether it is replayed as an arena)."""
     kind, order = site["what"]["kind"], site["order"]
-    is_together = is_dropped(site)
-    count = f"{percent(order['together'])} are freed in runs that leave nothing"
-    is_list = kind == "node" and not site["what"]["type"].startswith("std::deque<")
-    if is_together and is_list:
-        return "F10", f"{count}: {site['what']['type']} ends as a whole", for_nodes_together, False
-    if is_together and kind in IN_ARENAS:
-        return "F10", count, for_arena, True
+    if is_dropped(site) and kind in IN_ARENAS:
+        return "F10", f"{percent(order['together'])} are freed in runs that leave nothing", for_arena, True
     if kind == "node":
         return "F11", f"nodes of {site['what']['type']}", for_nodes, False
     if kind == "shared":
