@@ -86,14 +86,15 @@ class Steps:
     def __init__(self, path):
         with open(path, "rb") as file:
             data = file.read()
-        numbers = struct.unpack_from("<10Q", data)
+        numbers = struct.unpack_from("<12Q", data)
+        self.operators = numbers[11]
         self.places = numbers[3]
         prelude, prelude_count, left, left_count = numbers[5:9]
         self.prelude = list(STEP.iter_unpack(data[prelude:prelude + prelude_count * STEP.size]))
         self.left = list(STEP.iter_unpack(data[left:left + left_count * STEP.size]))
         self.threads = []
         for at in range(numbers[2]):
-            begin, count, holds, hold_count, fullest = struct.unpack_from("<5Q", data, 88 + 40 * at)
+            begin, count, holds, hold_count, fullest = struct.unpack_from("<5Q", data, 96 + 40 * at)
             self.threads.append((list(STEP.iter_unpack(data[begin:begin + count * STEP.size])),
                                  list(struct.iter_unpack("<3Q", data[holds:holds + hold_count * 24])), fullest))
 
@@ -159,6 +160,16 @@ def check_one_thread(folder):
         ended = collections.Counter(columns.get(calls[number].size, 0) for number in left)
         expect(said["calls"] == [[counts[False, at], counts[True, at] + ended[at]] for at in range(3)], f"{said}")
         expect("no thread frees another's" in it.about()["threads"], it.about()["threads"])
+
+
+def check_operators(folder):
+    """What the program gets from operator new, the replay gets from there; with a block of malloc, from malloc."""
+    rows = [(name, 0x10000 + 64 * i, size) for i, (name, size) in enumerate([("new", 48), ("new", 24), ("malloc", 24),
+                                                                            ("new", 200), ("malloc", 8)] * 3)]
+    calls = [Call(1, *row) for row in rows] + [Call(1, "free", address) for _, address, _ in rows]
+    with replaying.Replay(written(folder + "/log", calls), [FIRST_SITE + at for at in range(3)], mallocs=["malloc"]) as it:
+        expect(Steps(it.steps).operators == 0b1010, bin(Steps(it.steps).operators))
+        expect(it.check({})["lost"] == 0, "blocks")
 
 
 def check_places(rows, order):
@@ -447,7 +458,7 @@ def check_worse(folder):
         expect(not gain["is_gain"] and gain["gain_ns"] < 0, f"{gain}")
 
 
-CHECKS = {"one thread": check_one_thread, "threads": check_threads, "threads in step": check_spans,
+CHECKS = {"one thread": check_one_thread, "operators": check_operators, "threads": check_threads, "threads in step": check_spans,
           "few waits": check_few_waits, "the middle of a log": check_middle, "a cut log": check_cut,
           "sizes and reallocations": check_moved, "few reallocations": check_few_moved,
           "sizes that can't be": check_strange, "several sizes": check_sizes, "another malloc": check_better,

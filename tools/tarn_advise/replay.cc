@@ -200,8 +200,8 @@ struct counted {
 };
 
 template <std::size_t... Columns>
-void fill(table& to, std::index_sequence<Columns...>) {
-  ((to.all[Columns] = heap_column<Columns>::make()), ...);
+void fill(table& to, std::uint64_t operators, std::index_sequence<Columns...>) {
+  ((to.all[Columns] = (operators >> Columns & 1) != 0 ? operator_column<Columns>::make() : heap_column<Columns>::make()), ...);
 }
 
 /// Null, or what is wrong with a COLUMN=NUMBER.
@@ -342,7 +342,7 @@ int main(int argc, char** argv) {
   all.file = mapped(argv[1]);
   if (all.file == nullptr) return complain(argv[1], "no steps of a replay, or not all of them");
   all.header = all.at<replay_header>(0);
-  fill(all.columns, std::make_index_sequence<most_columns>{});
+  fill(all.columns, all.header->operator_columns, std::make_index_sequence<most_columns>{});
   const std::string_view mode = argc > 2 ? argv[2] : "";
   const bool is_own = mode == "own", is_check = mode == "check";
   for (int at = is_own || is_check ? 3 : 2; at < argc; ++at) {

@@ -73,12 +73,9 @@ struct heap_column {
   static column make() { return {take, zeroed, give, nullptr}; }
 };
 
-/// Whether several threads may use it. Blocks of blocks.h say so; unknown products may not.
+/// Whether several threads may use it: unknown products may not.
 template <class T>
-inline constexpr bool is_for_threads = [] {
-  if constexpr (requires { T::traits.any_thread; }) return T::traits.any_thread;
-  else return false;
-}();
+inline constexpr bool is_for_threads = false;
 template <template <class...> class Product, class First, class... Others>
 inline constexpr bool is_for_threads<Product<First, Others...>> = [] {
   const auto locks = []<class Policy>() {
@@ -94,10 +91,7 @@ concept has_one_size = requires(T& it) {
   it.allocate();
 };
 template <class T>
-concept goes_back = requires(T& it) {
-  it.mark();
-  it.reset();
-};
+concept goes_back = requires(T& it) { it.reset(); };
 
 /// Blocks of a pool, of an allocator of any size, or of an arena, which is reset when its last block is freed.
 template <unsigned Column, class T>
@@ -119,7 +113,7 @@ struct composed_column {
     differ<Column>();
     auto& [its, live] = *static_cast<composed_column*>(self);
     if (!fits(its, bytes, alignment)) return heap_block(bytes, alignment);
-    if constexpr (goes_back<T>) ++live;
+    if constexpr (goes_back<T> && !has_one_size<T>) ++live;
     if constexpr (has_one_size<T>) return its.allocate();
     else return its.allocate(bytes, needed(bytes, alignment));
   }

@@ -31,6 +31,7 @@
 namespace {
 
 using namespace tarn_advise;
+using tarn_record::operation;
 using tarn_record::trace;
 
 constexpr std::uint32_t nobody = ~std::uint32_t{0};
@@ -57,6 +58,7 @@ struct part {
   std::vector<std::uint32_t> threads;  // of each step from `begin` on: a number from 0 on
   std::uint32_t thread_count = 0;
   std::uint64_t calls = 0, skipped = 0, read = 0;  // of the log
+  std::uint64_t other_columns = 0;  // bits: columns with a block that doesn't come from operator new
   std::vector<std::string> notes;
 };
 
@@ -93,6 +95,7 @@ class part_reader {
     to.steps = steps_.result();
     to.thread_count = static_cast<std::uint32_t>(numbers_.size());
     to.notes = from.notes();
+    to.other_columns = others_;
     return is_log;
   }
 
@@ -104,7 +107,10 @@ class part_reader {
   void add(const tarn_record::call& it) {
     const bool allocates = !it.begins && !tarn_record::frees(it.what) && it.address != 0;
     const auto found = allocates ? columns_.find(sites_.of(it)) : columns_.end();
-    steps_.add(it, found == columns_.end() ? std::uint8_t{0} : found->second);
+    const std::uint8_t column = found == columns_.end() ? std::uint8_t{0} : found->second;
+    const bool is_operator = it.what == operation::new_ || it.what == operation::new_array;
+    if (allocates && !is_operator) others_ |= std::uint64_t{1} << column;
+    steps_.add(it, column);
   }
   std::uint32_t number_of(std::uint32_t thread) {
     return numbers_.try_emplace(thread, static_cast<std::uint32_t>(numbers_.size())).first->second;
@@ -114,6 +120,7 @@ class part_reader {
   site_numbers& sites_;
   const std::unordered_map<std::uint32_t, std::uint8_t>& columns_;
   std::unordered_map<std::uint32_t, std::uint32_t> numbers_;
+  std::uint64_t others_ = 0;
 };
 
 /// Blocks that realloc() gets become malloc's, if they are few of their column: a pool's can't be reallocated, and of frequent
@@ -359,12 +366,14 @@ void print(const part& all, const std::vector<column_facts>& columns, std::uint3
   for (const std::string& note : all.notes) std::fprintf(stderr, "%s\n", note.c_str());
 }
 
-replay_header header_of(const std::vector<column_facts>& columns) {
+replay_header header_of(const std::vector<column_facts>& columns, const part& all) {
   replay_header header{};
   header.column_count = columns.size();
   for (std::size_t at = 0; at != columns.size(); ++at) {
     header.shared_columns |= std::uint64_t{std::popcount(columns[at].threads) > 1} << at;
-    header.resized_columns |= std::uint64_t{columns[at].resized != 0} << at;
+    const bool is_resized = columns[at].resized != 0, is_operator = (all.other_columns >> at & 1) == 0;
+    header.resized_columns |= std::uint64_t{is_resized} << at;
+    header.operator_columns |= std::uint64_t{is_operator && !is_resized} << at;
   }
   return header;
 }
@@ -398,7 +407,7 @@ int convert(char** words, int sites) {
   if (!are_freed_by_others(facts) || all.thread_count > most_threads) {
     all.thread_count = 1;
   }
-  if (!write(words[2], all, header_of(facts))) return std::fprintf(stderr, "%s can't be written\n", words[2]), 2;
+  if (!write(words[2], all, header_of(facts, all))) return std::fprintf(stderr, "%s can't be written\n", words[2]), 2;
   print(all, facts, all.thread_count, seen);
   return 0;
 }

@@ -42,6 +42,7 @@ struct replay_header {
   std::uint64_t left, left_count;
   std::uint64_t shared_columns;  // bits: columns whose blocks several threads allocate or free
   std::uint64_t resized_columns;  // bits: columns whose blocks are reallocated
+  std::uint64_t operator_columns;  // bits: columns whose blocks all come from operator new
   replay_thread threads[most_threads];
 };
 static_assert(std::is_trivially_copyable_v<replay_header> && sizeof(replay_header) % alignof(step) == 0);

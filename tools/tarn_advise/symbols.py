@@ -249,13 +249,16 @@ ALLOCATES = re.compile(r"(^|[a-z0-9])_*(m|c|re|x|z|k|v)?(alloc(ate)?(ion)?|memdu
                        r"internal|aligned|bytes|memory|uninit|usable)*_*$", re.IGNORECASE)
 
 
+MANGLED = "_ZNSt", "_ZNKSt", "_ZSt"  # of std::, which a demangler may leave as it is
+
+
 @functools.lru_cache(None)
 def is_others(frame):
     """Whether a frame is of the standard library, or of an allocator."""
     if OTHERS.match(os.path.basename(frame.module)):
         return True
     name = qualified(frame.function)
-    if name.startswith(("std::", "__gnu_cxx::", "operator new", "__cxa_", "__libc_", "_Znw", "_Zna", "tarn::")):
+    if name.startswith(("std::", "__gnu_cxx::", "operator new", "__cxa_", "__libc_", "_Znw", "_Zna", "tarn::", *MANGLED)):
         return True
     bare = re.sub(r"<.*>$", "", name.rpartition("::")[2] if "<" not in name else re.split(r"::(?![^<]*>)", name)[-1])
     return bool(ALLOCATES.search(bare))
@@ -385,6 +388,13 @@ def class_of(place, behind):
     return constructed if constructed and (written is None or bare[0] == bare[1]) else written
 
 
+def in_full(name, function, classes):
+    """The one of `classes` that a function means by `name`; otherwise the name."""
+    found = [one for one in classes if one.endswith("::" + name) and
+             qualified(function).startswith(one.removesuffix(name))]
+    return found[0] if len(found) == 1 else name
+
+
 # ---- sites ----------------------------------------------------------------------------------------------------------------
 
 ONE_OF_A_TYPE = "node", "shared", "class"  # kinds of which all places are one site: a change to the type changes all
@@ -405,8 +415,7 @@ class Sites:
         direct = {stack[at] for stack, its in zip(stacks, frames) for at in self.new_in(its, stack, names)}
         self.behind = names_of(mappings, {address + more - 1 for address in direct for more in BEHIND}, *how)
         numbers = {}
-        for stack, its in zip(stacks, frames):
-            site = self.site_of(stack, its, names)
+        for site, its in zip(self.named([self.site_of(stack, its, names) for stack, its in zip(stacks, frames)]), frames):
             own = [] if site.kind in ONE_OF_A_TYPE else [site.place] if site.place else its[-1:]
             key = (site.kind, site.type, *self.key_of(own))
             if key not in numbers:
@@ -415,6 +424,14 @@ class Sites:
                 self.callers.append(set())
             self.groups.append(numbers[key])
             self.callers[numbers[key]] |= {caller_of(site.frames)} - {None}
+
+    @staticmethod
+    def named(sites):
+        """The sites, where a class has one name: that with its namespace, if one place gave it."""
+        classes = {site.type for site in sites if site.kind == "class"}
+        for site in sites:
+            name = in_full(site.type, site.place.function, classes) if site.kind == "class" else site.type
+            yield site if name == site.type else site._replace(type=name, element=name)
 
     @staticmethod
     def key_of(frames):
