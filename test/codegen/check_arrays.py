@@ -59,7 +59,9 @@ def cases(compiler, root, good, bad):
 def main():
     good, bad = sys.argv[1:]
     root = compilers.include_root()
-    return compilers.report([one for compiler in compilers.present() for one in cases(compiler, root, good, bad)])
+    # Where a variable lies follows from the front end: clang 14's and 19's say the same, and both are asked by night.
+    present = compilers.present(None if "TARN_NIGHTLY" in os.environ else ["g++", "clang++-19"])
+    return compilers.report([one for compiler in present for one in cases(compiler, root, good, bad)])
 
 
 if __name__ == "__main__":

@@ -196,7 +196,7 @@ def check_calls(recorder, folder):
 
 
 def check_threads(recorder, folder):
-    count, rounds = 4, 20000
+    count, rounds = 4, 4800
     logs, _, _ = recorder.run(folder, recorder.programs["recorded"], "threads", str(count), str(rounds))
     calls = recorder.calls(logs[0])
     expect([call.time for call in calls] == sorted(call.time for call in calls), "times go back")
@@ -326,7 +326,7 @@ def check_kills(recorder, folder):
 
 
 def check_max(recorder, folder):
-    logs, _, told = recorder.run(folder, recorder.programs["recorded"], "loop", "200000", options=("--max", "300K"))
+    logs, _, told = recorder.run(folder, recorder.programs["recorded"], "loop", "60000", options=("--max", "300K"))
     calls = recorder.calls(logs[0], said="full: 307200 bytes")
     expect(os.path.getsize(logs[0]) <= 307200, f"{os.path.getsize(logs[0])} bytes")
     expect(len(calls) > 20000 and "full" in told, f"{len(calls)} calls; {told}")
@@ -367,7 +367,7 @@ def compress(recorder, log):
 
 def check_compressed(recorder, folder):
     """What is in a log stays in it: of one that ended, one that was killed, and one that is compressed."""
-    for words, status in (("threads", "4", "20000"), 0), (("crash", "3"), 128 + signal.SIGSEGV):
+    for words, status in (("threads", "4", "5000"), 0), (("crash", "3"), 128 + signal.SIGSEGV):
         logs, _, _ = recorder.run(folder, recorder.programs["recorded"], *words, status=status)
         said = "no end" if status else "^$"
         before = os.path.getsize(logs[0]), recorder.calls(logs[0], said=said), recorder.stacks(logs[0], said=said)
@@ -436,7 +436,7 @@ def trace_of(*events):
 
 def check_converted(recorder, folder):
     """What a log prints makes the same log; what heaptrack and trace_ring wrote; of what is cut, what is there."""
-    logs, _, _ = recorder.run(folder, recorder.programs["recorded"], "many-stacks", "30000")
+    logs, _, _ = recorder.run(folder, recorder.programs["recorded"], "many-stacks", "6000")
     with open(os.path.join(folder, "lines"), "w", encoding="utf-8") as file:
         subprocess.run([os.path.join(recorder.root, "tarn_record_print"), "--stacks", logs[0]], stdout=file, check=True)
     with open(file.name, "rb") as file:
