@@ -3,7 +3,7 @@
 //
 //   TARN_REPLAY(1, 0, tarn::pool<tarn::static_size<48>>)   composition 0 for column 1
 //
-// Every column is called through pointers, also malloc where a plan leaves it in place. No two columns share a function, even
+// Every column is called through pointers, also malloc, or operator new, where a plan leaves it in place. No two columns share a function, even
 // if both are malloc. So every plan has the same number of targets for the processor to predict, and the same instructions to
 // reach them; two plans differ only behind the pointers. A program that was changed as advised has neither the call through a
 // pointer nor the comparison with the block's size, so a pool gains a little more there.
@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include <malloc.h>
 
@@ -73,9 +74,27 @@ struct heap_column {
   static column make() { return {take, zeroed, give, nullptr}; }
 };
 
-/// Whether several threads may use it: unknown products may not.
+/// The same, through the program's operator new and delete, which cost a call more each.
+template <unsigned Column>
+struct operator_column {
+  static void* take(void*, std::size_t bytes, std::size_t alignment) {
+    differ<Column>();
+    return alignment <= usual_alignment ? ::operator new(bytes) : ::operator new(bytes, std::align_val_t{alignment});
+  }
+  static void give(void*, void* block, std::size_t bytes, std::size_t alignment) {
+    differ<Column>();
+    if (alignment <= usual_alignment) ::operator delete(block, bytes);
+    else ::operator delete(block, bytes, std::align_val_t{alignment});
+  }
+  static column make() { return {take, nullptr, give, nullptr}; }
+};
+
+/// Whether several threads may use it. Blocks of blocks.h say so; unknown products may not.
 template <class T>
-inline constexpr bool is_for_threads = false;
+inline constexpr bool is_for_threads = [] {
+  if constexpr (requires { T::traits.any_thread; }) return T::traits.any_thread;
+  else return false;
+}();
 template <template <class...> class Product, class First, class... Others>
 inline constexpr bool is_for_threads<Product<First, Others...>> = [] {
   const auto locks = []<class Policy>() {
@@ -91,7 +110,10 @@ concept has_one_size = requires(T& it) {
   it.allocate();
 };
 template <class T>
-concept goes_back = requires(T& it) { it.reset(); };
+concept goes_back = requires(T& it) {
+  it.mark();
+  it.reset();
+};
 
 /// Blocks of a pool, of an allocator of any size, or of an arena, which is reset when its last block is freed.
 template <unsigned Column, class T>
@@ -113,7 +135,7 @@ struct composed_column {
     differ<Column>();
     auto& [its, live] = *static_cast<composed_column*>(self);
     if (!fits(its, bytes, alignment)) return heap_block(bytes, alignment);
-    if constexpr (goes_back<T> && !has_one_size<T>) ++live;
+    if constexpr (goes_back<T>) ++live;
     if constexpr (has_one_size<T>) return its.allocate();
     else return its.allocate(bytes, needed(bytes, alignment));
   }

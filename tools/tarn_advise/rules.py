@@ -36,8 +36,7 @@ RULES = {
     "F7": Rule("only libraries in the stack", "don't pool", "no code to change"),
     "F8": Rule("replayed, no gain above the spread, or half more memory", "don't pool", "measured"),
     "F9": Rule("another policy is faster by more than the spread", "that policy", "measured"),
-    "F10": Rule("eight of ten freed together, by the one thread that allocated them",
-                "`arena`; `own_pool_allocator` for nodes", "one call frees all"),
+    "F10": Rule("eight of ten freed together, by the one thread that allocated them; no nodes", "`arena`", "one call frees all"),
     "F11": Rule("nodes of a container", "`tarn::map` ..., `stl_allocator`", "one size"),
     "F12": Rule("`std::make_shared`", "`std::allocate_shared`", "one size"),
     "F13": Rule("objects of a class", "`DECLARE_MEMORY_POOL`", "their users don't change"),
@@ -338,22 +337,16 @@ def for_allocator(site, policies):
 
 
 def for_nodes(site, policies):
+    """The log doesn't say which container a node is of. With a pool for each, many small ones would cost a chunk each."""
     policies = for_allocator(site, policies)
     name, arguments = container_parts(site["what"]["type"])
-    if not policies:
-        text = f"using {alias(site)} = tarn::{name}<{joined(*arguments)}>;"
-        return Code("stl_allocator", ["tarn/allocator/containers.h"], [text])
-    text = with_allocator(site, f"tarn::stl_allocator<{joined(site['what']['element'], *policies)}>")
-    return Code("stl_allocator", [*container_headers(site), "tarn/allocator/stl_allocator.h"],
-                [f"using {alias(site)} = {text};"])
-
-
-def for_nodes_together(site, policies):
-    policies = [policy for policy in policies if policy != "tarn::lifo_reuse<>"]
-    text = with_allocator(site, f"tarn::own_pool_allocator<{joined(site['what']['element'], *policies)}>")
-    return Code("own_pool_allocator", [*container_headers(site), "tarn/allocator/own_pool_allocator.h"],
-                [f"using {alias(site)} = {text};",
-                 "// tarn::clear_at_once(container) frees all nodes without a visit, if their destructors do nothing"])
+    headers, text = ["tarn/allocator/containers.h"], f"tarn::{name}<{joined(*arguments)}>"
+    if policies:
+        headers = [*container_headers(site), "tarn/allocator/stl_allocator.h"]
+        text = with_allocator(site, f"tarn::stl_allocator<{joined(site['what']['element'], *policies)}>")
+    hint = ["// if one container has most of them: tarn::own_pool_allocator and tarn::clear_at_once(container)"]
+    return Code("stl_allocator", headers,
+                [f"using {alias(site)} = {text};", *(hint if is_dropped(site) and name != "deque" else [])])
 
 
 def for_shared(site, policies):
@@ -415,6 +408,17 @@ def for_many_sizes(site, policies):
 
 
 def for_arena(site, _):
+    """As it is replayed: the arena goes back once none is left, and its users don't change."""
+    if site["what"]["kind"] == "class" and "parts" not in site["what"]:
+        name = bare(site["what"]["type"])
+        head = ["template <class... Types>"] if "<" in site["what"]["type"] else []
+        full = f"  // {site['what']['type']}" if site["what"]["type"] != name else ""
+        return Code("arena", ["<cstddef>", "tarn/allocator/arena.h"],
+                    [f"inline tarn::arena<> {name}_arena;", f"inline std::size_t {name}_count = 0;", *head,
+                     f"struct {name} {{{full}", "  // ... as it is", "  static void* operator new(std::size_t bytes) {",
+                     f"    void* const block = {name}_arena.allocate(bytes);", f"    ++{name}_count;", "    return block;", "  }",
+                     "  static void operator delete(void* block) noexcept {",
+                     f"    if (block != nullptr && --{name}_count == 0) {name}_arena.reset();", "  }", "};"], "arena")
     name = name_of(site, "arena")
     parts = site["what"].get("parts", [site["what"]])
     how = {f"{name}.create<{one['type']}>(...)" if one["kind"] == "class" else f"{name}.allocate(bytes)" for one in parts}
@@ -453,15 +457,11 @@ def cleared(site):
 
 def choices_of(site):
     """What may be done with a site, the best guess first; nothing if a pool has no use."""
-    kind, order, size = site["what"]["kind"], site["order"], size_of(site)
-    is_list = kind == "node" and not site["what"]["type"].startswith("std::deque<")
+    kind, size = site["what"]["kind"], size_of(site)
     if is_cleared(site):
         return [Choice("F10", cleared(site), for_arena, size)]
     if site["size"] is None:
         return list(of_several_sizes(site)) if kind in IN_ARENAS else []
-    if is_dropped(site) and is_list:
-        return [Choice("F10", f"{percent(order['together'])} are freed in runs that leave an eighth at most: "
-                       f"{site['what']['type']} ends as a whole", for_nodes_together, size)]
     if kind == "node":
         return [Choice("F11", f"nodes of {site['what']['type']}", for_nodes, size)]
     if kind == "shared":
