@@ -252,7 +252,7 @@ INTERNAL_MACROS = {
         TARN_TSAN""",
     "what a platform header says; docs/platforms.md describes them": """TARN_HAS_FORK TARN_HAS_LOCAL_SOCKETS
         TARN_KNOWS_SINGLE_THREAD TARN_THREAD_LOCAL""",
-    "notes for tools/tarn-bound; docs/bounds.md describes them": """TARN_AT_MOST TARN_CHOICE TARN_CHOSEN TARN_NOT_IF TARN_ROUND
+    "notes for tools/tarn-bound; docs/bounds.md describes them": """TARN_AT_MOST TARN_CHOICE TARN_CHOSEN TARN_NOT_IF TARN_UNFORESEEN TARN_ROUND
         TARN_ROUNDS""",
     "what one header tells another": """TARN_FOUND_IN_PROCESS TARN_HAS_NAMED_MEMORY TARN_HAS_NOTES TARN_IS_FOUND
         TARN_MEMORY_RESOURCE_IS_INCLUDED TARN_MUTEX_IS_INCLUDED TARN_STANDARD_THREADS TARN_SYMBOL""",
