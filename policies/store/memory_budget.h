@@ -62,7 +62,8 @@ class memory_budget {
   /// Call tell() afterwards.
   /// \param bytes  charged before: what get() should return. If it returns more than the limit allows, give() gets the region
   ///               back
-  detail::memory charge(std::size_t bytes, auto get, auto give) noexcept {
+  template <class Get, class Give>
+  detail::memory charge(std::size_t bytes, Get get, Give give) noexcept {
     if (!reserve(bytes)) return {};
     const detail::memory region = get();
     const std::size_t got = region ? region.bytes : 0;

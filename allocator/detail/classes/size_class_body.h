@@ -423,7 +423,10 @@ class size_class_body {
   }
 
   /// Calls visit(class, pool) for each class that has a pool. Throws: what visit throws.
-  void each_pool(auto visit) { members_.each(visit); }
+  template <class Visit>
+  void each_pool(Visit visit) {
+    members_.each(visit);
+  }
 
   /// Returns whether the address lies in memory of a class, or in a block in use with a region of its own.
   /// O(classes * log(chunks of a class) + such blocks).
