@@ -28,8 +28,8 @@
 //    make_room      mark_slice(): some of the older half of the array are marked in the bitmaps. Where chunks go back, flush():
 //                   all of that half, and a chunk that becomes empty may go back
 //
-// If pages of memory go back, not only chunks, page_returns adds to this which chunks have idle units, which blocks are
-// decommitted (their memory was freed), how much is idle, and whether the pool is thin.
+// If pages of memory go back, not only chunks, page_returns records which chunks have idle units, and which blocks are
+// decommitted: their memory was freed. It also knows how much is idle, and whether the pool is thin.
 //
 //   idle shelves          chunks with idle units, by fullness: the emptiest is used first
 //   decommitted shelves   chunks with decommitted blocks: the fullest is used first

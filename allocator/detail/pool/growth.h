@@ -539,10 +539,10 @@ trimmed trim_if_idle(State& s) noexcept {
 //
 //   step    [growth: a slice is taken, or: a chunk is adopted, fetched or given back] · the slice is filled, with nothing held
 //
-// One step at a time, so that it exceeds a deadline by at most one. A chunk is fetched, filled and adopted before the next is.
-// While it is filled it is part of the state (chunk_ahead), so no thread owns it: another maintain() continues with it, an
-// allocation that finds no block takes it as it is, trim() and release() return it, and the child of a fork has it as well. A
-// slice is filled inside the gate of forks, so in a child none is half filled.
+// A step at a time, so that it exceeds a deadline by at most one. A chunk is fetched, filled and adopted before the next is.
+// While it is filled it is part of the state (chunk_ahead), so no thread owns it. Another maintain() continues with it; an
+// allocation that finds no block takes it as it is; trim() and release() return it. A slice is filled inside the gate of forks,
+// so in a child none is half filled.
 
 /// When maintain() has to return, for any clock.
 class deadline {
