@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <mutex>
+#include <span>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -17,6 +18,7 @@
 #include "tarn/test/support/anatomy.h"
 #include "tarn/test/support/compositions.h"
 #include "tarn/test/support/faults.h"
+#include "tarn/test/support/model.h"
 #include "tarn/test/support/pool_trial.h"
 #include "tarn/test/support/rig.h"
 
@@ -67,6 +69,12 @@ const rows& the_rows() {
   return found;
 }
 
+/// A store has turned an exception into null before its pool hears of it, so a composition meets one of both by day.
+std::span<const refusal> refusals_of(std::size_t row) {
+  const std::span<const refusal> both(null_and_exception);
+  return patience() > 1 ? both : both.subspan(row % 2, 1);
+}
+
 void check_trims(ledger& book, const std::vector<subject>& subjects, called_from = {}) {
   const auto without = static_cast<std::size_t>(
       std::count_if(subjects.begin(), subjects.end(), [](const subject& s) { return !s.may_return_chunks; }));
@@ -78,7 +86,7 @@ void check_trims(ledger& book, const std::vector<subject>& subjects, called_from
 BOOST_AUTO_TEST_CASE(every_growable_composition) {
   const rows& of = the_rows();
   ledger book;
-  for (const subject& s : of.growing) try_everything(book, s);
+  for (std::size_t i = 0; i != of.growing.size(); ++i) try_everything(book, of.growing[i], refusals_of(i));
   std::printf("%zu of %zu compositions have one store, and grow\n", of.growing.size(), of.all);
   check_floors(book, 7'000 / TARN_SHARDS);
   BOOST_TEST(of.all == std::tuple_size_v<shard>);
@@ -95,13 +103,13 @@ BOOST_AUTO_TEST_CASE(every_composition_with_a_second_store) {
   for (const subject& s : of.with_two) {
     BOOST_TEST_CONTEXT(s.name) what_is_promised_is_served(s);
     if (s.own != 0 && s.reserve != 0) continue;  // neither can refuse
-    try_everything(book, s);
+    try_everything(book, s, refusals_of(tried.size()));
     tried.push_back(s);
     if (s.own != 0 || s.reserve != 0) continue;
     subject again = s;
     again.name += ", the first is dry";
     again.where = failing_store::second_first_is_dry;
-    try_everything(book, again);
+    try_everything(book, again, refusals_of(tried.size()));
     tried.push_back(std::move(again));
   }
   std::printf("%zu of %zu compositions have two stores; %zu ways to fail\n", of.with_two.size(), of.all, tried.size());

@@ -5,6 +5,7 @@ of tools/gdb and tools/lldb tell must be the same, also for optimised programs, 
 usage: check_debugger.py
 """
 
+import concurrent.futures
 import os
 import re
 import subprocess
@@ -155,6 +156,8 @@ def check_stripped(results, root):
 def main():
     results = compilers.Results()
     root = compilers.include_root()
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
+        list(workers.map(lambda how: built(root, *how), dict.fromkeys((compiler, level) for _, compiler, level, _ in RUNS)))
     for one in RUNS:
         table, pools = cases(results, root, *one)
     self_tests(results, table, pools)

@@ -429,7 +429,8 @@ inline verdict try_once(const subject& s, const operation& o, const course& othe
   return is;
 }
 
-inline void try_everything(ledger& book, const subject& s, called_from = {}) {
+inline void try_everything(ledger& book, const subject& s, std::span<const refusal> refusals = null_and_exception,
+                           called_from = {}) {
   for (const operation& o : operations) {
     if (o.exists != nullptr) {
       stores from;
@@ -439,7 +440,7 @@ inline void try_everything(ledger& book, const subject& s, called_from = {}) {
       }
     }
     const course otherwise = o.says == promise::all_or_nothing ? undisturbed(s, o) : course{};
-    fail_each_call(book, s.name, o.name, null_and_exception, [&](const attempt& a) { return try_once(s, o, otherwise, a); });
+    fail_each_call(book, s.name, o.name, refusals, [&](const attempt& a) { return try_once(s, o, otherwise, a); });
     // Those that can ask a store did so here, and it refused. A free asks for nothing.
     if (asks(s, o)) CHECK(book.failed(s.name, o.name));
     if (o.says == promise::never_asks || o.run == give_all || o.run == give_all_at_once) CHECK(!book.failed(s.name, o.name));

@@ -119,7 +119,7 @@ AT_NIGHT = {"platforms": ["--all"], "platform_parts": ["--all"], "migration": ["
 LEAST = {
     "quick": {"gcc_sanitizers": 1800, "tsan_gcc": 250, "gcc_debug": 1900},
     "full": {"gcc_debug": 4200, "gcc": 2100, "clang19": 2100, "clang14": 2100, "sanitizers": 2900, "tsan": 270, "tsan_gcc": 270,
-             "benchmarks": 45, "mallocs": 14, "cmake_list": 9, "consumer": 25, "platforms": 400, "platform_parts": 230,
+             "benchmarks": 45, "mallocs": 14, "cmake_list": 9, "consumer": 25, "platforms": 300, "platform_parts": 230,
              "migration": 60, "bounds": 150, "site": 9, "observe": 12},
     "nightly": {"clang14": 2000, "tsan_gcc": 1900, "platforms": 1100, "platform_parts": 230, "migration": 100, "bounds": 150,
                 "site": 25, "observe": 12, "packages": 5},
