@@ -33,7 +33,7 @@ def check_core(results, root):
     program = check_debugger.built(root, "g++", "-O2")
     said, core = check_debugger.dumped(root, program, "")
     pools = {name: (int(used), int(capacity)) for name, used, capacity in
-             re.findall(r"^pool (\S+) (\d+) (\d+)$", said, re.MULTILINE)}
+             re.findall(r"^pool (?!arena)(\S+) (\d+) (\d+)$", said, re.MULTILINE)}  # a map has no arenas
     done = tool(root, "--program", program, "--core", core)
     seen = {name: counts for name, counts in re.findall(r"^map 1: (\S+): (.*)$", done.stdout, re.MULTILINE)}
     used = {name: int((re.search(r"in use (\d+)", counts) or [0, 0])[1]) for name, counts in seen.items()}
