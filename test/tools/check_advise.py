@@ -566,7 +566,9 @@ WRITTEN = {
         "std::map<int, a<b<c<d<int>>>>>", "int const": "const int",
 }
 OTHERS = {"std::vector<int>::push_back(int&&)": True, "operator new(unsigned long)": True, "xmalloc": True, "g_malloc0": True,
-          "sqlite3MemMalloc": True, "_ZNSt3mapIN4Json5Value8CZStringES1_E6insertEv": True, "_ZN4Json5Value4sizeEv": False, "arena::allocate(unsigned long)": True, "book::add(int)": False, "main": False,
+          "sqlite3MemMalloc": True,
+          "_ZNSt3mapIN4Json5Value8CZStringES1_E6insertEv": True, "_ZN4Json5Value4sizeEv": False,
+          "arena::allocate(unsigned long)": True, "book::add(int)": False, "main": False,
           "renew": False, "allocator_test::run()": False, "call": False, "my::std::f()": False}
 FRAMES = [  # (functions, innermost first; what allocates)
     (["std::__new_allocator<std::_Rb_tree_node<std::pair<int const, long> > >::allocate(unsigned long, void const*)",

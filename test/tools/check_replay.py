@@ -398,7 +398,8 @@ def check_worse(folder):
         expect(not gain["is_gain"] and gain["gain_ns"] < 0, f"{gain}")
 
 
-CHECKS = {"one thread": check_one_thread, "operators": check_operators, "threads": check_threads, "threads in step": check_spans,
+CHECKS = {"one thread": check_one_thread, "operators": check_operators, "threads": check_threads,
+          "threads in step": check_spans,
           "few waits": check_few_waits, "the middle of a log": check_middle, "a cut log": check_cut,
           "sizes and reallocations": check_moved,
           "the same dispatch": check_fair, "compositions": check_compositions, "search": check_search, "gains": check_gains,

@@ -29,7 +29,8 @@ RULES = {
     "F7": Rule("only libraries in the stack", "don't pool", "no code to change"),
     "F8": Rule("replayed, no gain above the spread", "don't pool", "measured"),
     "F9": Rule("another policy is faster by more than the spread", "that policy", "measured"),
-    "F10": Rule("eight of ten freed together, by the one thread that allocated them; no nodes", "`arena`", "one call frees all"),
+    "F10": Rule("eight of ten freed together, by the one thread that allocated them; no nodes", "`arena`",
+                "one call frees all"),
     "F11": Rule("nodes of a container", "`tarn::map` ..., `stl_allocator`", "one size"),
     "F12": Rule("`std::make_shared`", "`std::allocate_shared`", "one size"),
     "F13": Rule("objects of a class", "`DECLARE_MEMORY_POOL`", "their users don't change"),
@@ -273,8 +274,8 @@ def for_arena(site, _):
         full = f"  // {site['what']['type']}" if site["what"]["type"] != name else ""
         return Code("arena", ["<cstddef>", "tarn/allocator/arena.h"],
                     [f"inline tarn::arena<> {name}_arena;", f"inline std::size_t {name}_count = 0;", *head,
-                     f"struct {name} {{{full}", "  // ... as it is", "  static void* operator new(std::size_t bytes) {",
-                     f"    void* const block = {name}_arena.allocate(bytes);", f"    ++{name}_count;", "    return block;", "  }",
+                     f"struct {name} {{{full}", "  // ... as it is",
+                     "  static void* operator new(std::size_t bytes) {", f"    void* const block = {name}_arena.allocate(bytes);", f"    ++{name}_count;", "    return block;", "  }",
                      "  static void operator delete(void* block) noexcept {",
                      f"    if (block != nullptr && --{name}_count == 0) {name}_arena.reset();", "  }", "};"])
     name = name_of(site, "arena")
