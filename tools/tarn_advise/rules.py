@@ -276,7 +276,8 @@ def for_arena(site, _):
                     [f"inline tarn::arena<> {name}_arena;", f"inline std::size_t {name}_count = 0;", *head,
                      f"struct {name} {{{full}", "  // ... as it is",
                      "  static void* operator new(std::size_t bytes) {",
-                     f"    void* const block = {name}_arena.allocate(bytes);", f"    ++{name}_count;", "    return block;", "  }",
+                     f"    void* const block = {name}_arena.allocate(bytes);", f"    ++{name}_count;",
+                     "    return block;", "  }",
                      "  static void operator delete(void* block) noexcept {",
                      f"    if (block != nullptr && --{name}_count == 0) {name}_arena.reset();", "  }", "};"])
     name = name_of(site, "arena")
