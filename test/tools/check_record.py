@@ -579,6 +579,7 @@ MISTAKES = {
     "it doesn't say that it is full": ("--max", "process->header->stopped = reason;", ""),
     "operators of libraries": ("libraries", '"_Znwm");', '"_Znwm"); return false;'),
     "callers aren't compared": ("stacks", "word_at(outer->top - 8) != outer->returns_to", "false"),
+    "the last stack's callers aren't compared": ("stacks", "word_at(last.all[at].at) == last.all[at].returns_to", "true"),
     "a frame without its callers": ("stacks", "std::uint32_t stack = outer == nullptr ? 0 : outer->stack;",
                                     "std::uint32_t stack = 0;"),
     "all frames are as far above the stack pointer": ("stacks", "its.kind == rule_kind::above_stack_pointer ?", "true ?"),

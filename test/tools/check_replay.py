@@ -433,9 +433,10 @@ def check_search(folder):
 def check_gains(folder):
     """Of rounds made up here: what is worse, or within the spread, is no gain, and a simple composition is kept."""
     with replaying.Replay(written(folder + "/log", drawn(7, 1000, 1, (48,))), [FIRST_SITE], mallocs=["malloc"]) as it:
-        def result(*ns):
-            whole = [{"seconds": one / 1e6, "held": 0, "faults": 0} for one in ns]  # of 1000 calls
-            return it.result({}, whole, [{"own_ns": [100, 300]}])
+        def result(*ns, plan=None):
+            plan = plan or {}
+            whole = [{"seconds": one / 1e6, "held": 0, "faults": 0, "call_ns": 2.0} for one in ns]  # of 1000 calls
+            return it.result(plan, whole, [{"own_ns": [100, 300]}])
         malloc = result(40, 41, 42)
         for ns, gains in (((20, 21, 22), True), ((40, 41, 42), False), ((38, 40, 41), False), ((60, 61, 62), False),
                           ((20, 21, 70), False), ((20, 21, 22, 21, 20, 21, 70), True)):
@@ -444,6 +445,8 @@ def check_gains(folder):
         gain = it.gain(FIRST_SITE, result(20, 21, 22), malloc)
         each = 1000 / it.calls_of(FIRST_SITE)
         expect(abs(gain["gain_ns"] - 20 * each) < 1e-9 and abs(gain["malloc_ns"] - 41 * each * 0.75) < 1e-9, f"{gain}")
+        inline = it.gain(FIRST_SITE, result(20, 21, 22, plan={FIRST_SITE: POOL}), malloc)
+        expect(abs(inline["gain_ns"] - gain["gain_ns"] - 2) < 1e-9, f"{inline}, a pool without a call")
         tried = {"simple": result(20, 22, 24), "less": result(19, 21, 23), "fast": result(10, 11, 12)}
         expect(it.better(tried, "simple", ["simple", "less"]) == "simple", "within the spread")
         expect(it.better(tried, "simple", ["simple", "less", "fast"]) == "fast", "beyond the spread")
@@ -458,7 +461,8 @@ def check_worse(folder):
         expect(not gain["is_gain"] and gain["gain_ns"] < 0, f"{gain}")
 
 
-CHECKS = {"one thread": check_one_thread, "operators": check_operators, "threads": check_threads, "threads in step": check_spans,
+CHECKS = {"one thread": check_one_thread, "operators": check_operators, "threads": check_threads,
+          "threads in step": check_spans,
           "few waits": check_few_waits, "the middle of a log": check_middle, "a cut log": check_cut,
           "sizes and reallocations": check_moved, "few reallocations": check_few_moved,
           "sizes that can't be": check_strange, "several sizes": check_sizes, "another malloc": check_better,

@@ -3,10 +3,11 @@
 //
 //   TARN_REPLAY(1, 0, tarn::pool<tarn::static_size<48>>)   composition 0 for column 1
 //
-// Every column is called through pointers, also malloc, or operator new, where a plan leaves it in place. No two columns share a
-// function, even if both are malloc. So every plan has the same number of targets for the processor to predict, and the same instructions to
-// reach them; two plans differ only behind the pointers. A program that was changed as advised has neither the call through a
-// pointer nor the comparison with the block's size, so a pool gains a little more there.
+// Every column is called through pointers, also malloc, or operator new, where a plan leaves it in place. No two columns share
+// a function, even if both are malloc. So every plan has the same number of targets for the processor to predict, and the same
+// instructions to reach them; two plans differ only behind the pointers. A program that was changed as advised has no call
+// there: what the call through the pointer takes is measured, and doesn't count for a pool. Its comparison with the block's
+// size does.
 #ifndef TARN_TOOLS_TARN_ADVISE_REPLAY_COLUMNS_H_
 #define TARN_TOOLS_TARN_ADVISE_REPLAY_COLUMNS_H_
 

@@ -238,8 +238,10 @@ class Replay:
         return found
 
     def result(self, plan, whole, own):
+        """What rounds show. A pool's blocks are without the call that each is taken and freed by here."""
         calls = self.facts["replayed"] or 1
-        time_ = spread([one["seconds"] * 1e9 for one in whole])
+        pooled = sum(self.calls_of(site) for site, composition in plan.items() if composition != "malloc")
+        time_ = spread([one["seconds"] * 1e9 - one["call_ns"] * pooled for one in whole])
         shares = [[own_ns / (sum(one["own_ns"]) or 1) for own_ns in one["own_ns"]] for one in own]
         return {
             "plan": plan, "rounds": len(whole), "ns": {key: value / calls for key, value in time_.items()},

@@ -416,9 +416,10 @@ def for_arena(site, _):
         full = f"  // {site['what']['type']}" if site["what"]["type"] != name else ""
         return Code("arena", ["<cstddef>", "tarn/allocator/arena.h"],
                     [f"inline tarn::arena<> {name}_arena;", f"inline std::size_t {name}_count = 0;", *head,
-                     f"struct {name} {{{full}", "  // ... as it is", "  static void* operator new(std::size_t bytes) {",
-                     f"    void* const block = {name}_arena.allocate(bytes);", f"    ++{name}_count;", "    return block;",
-                     "  }",
+                     f"struct {name} {{{full}", "  // ... as it is",
+                     "  static void* operator new(std::size_t bytes) {",
+                     f"    void* const block = {name}_arena.allocate(bytes);", f"    ++{name}_count;",
+                     "    return block;", "  }",
                      "  static void operator delete(void* block) noexcept {",
                      f"    if (block != nullptr && --{name}_count == 0) {name}_arena.reset();", "  }", "};"], "arena")
     name = name_of(site, "arena")

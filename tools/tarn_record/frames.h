@@ -2,7 +2,8 @@
 //
 // A program has few stacks next to its calls. A thread keeps the frames that it has seen, each with its caller's. A frame that
 // is at the same place and returns to the same address has the same callers if their return addresses are where they were. So
-// most stacks cost some comparisons; of a new one only the frames that are new are unwound.
+// most stacks cost some comparisons; of a new one only the frames that are new are unwound. The frames of the last stack are
+// next to each other: those that it shares with the one before are compared without a look at where they are kept.
 #ifndef TARN_TOOLS_TARN_RECORD_FRAMES_H_
 #define TARN_TOOLS_TARN_RECORD_FRAMES_H_
 
@@ -84,8 +85,22 @@ struct walk_budget {
   }
 };
 
+/// Of a stack, the outermost frame first. Each is the caller of the next.
+struct last_frames {
+  struct place {
+    std::uint64_t at;  // of the return address
+    std::uint64_t returns_to;
+    std::uint32_t stack;
+
+    bool is_of(const frame& its) const { return at == its.top - 8 && returns_to == its.returns_to && stack == its.stack; }
+  };
+  unsigned count;
+  place all[2 * most_frames];
+};
+
 struct thread_frames {
   frame kept[kept_frames];
+  last_frames last;
   rule rules[kept_rules];
   walk_budget budget;
 };
@@ -110,16 +125,33 @@ std::uint32_t place_of(std::uint64_t returns_to, std::uint64_t top) {
   return static_cast<std::uint32_t>(mixed(returns_to, top) % kept_frames);
 }
 
+/// Whether the callers of a kept frame are as they were.
+bool has_its_callers(const frame& its) {
+  last_frames& last = own.frames->last;
+  unsigned at = its.depth - 1;
+  for (const frame* it = &its; at >= last.count || !last.all[at].is_of(*it); --at) {
+    last.all[at] = {it->top - 8, it->returns_to, it->stack};
+    if (it->outer_stack == 0) break;
+    const frame* const outer = own.frames->kept + it->outer;
+    if (!is_caller(*outer, *it) || word_at(outer->top - 8) != outer->returns_to) {
+      last.count = at < last.count ? at : last.count;
+      return false;
+    }
+    it = outer;
+  }
+  last.count = its.depth;
+  while (at-- != 0) {
+    if (word_at(last.all[at].at) == last.all[at].returns_to) continue;
+    last.count = at;  // where these are may be another place by now
+    return false;
+  }
+  return true;
+}
+
 /// The frame, if it and its callers are as they were.
 const frame* kept_frame(std::uint64_t returns_to, std::uint64_t top) {
   const frame* const found = own.frames->kept + place_of(returns_to, top);
-  if (found->returns_to != returns_to || found->top != top) return nullptr;
-  for (const frame* it = found; it->outer_stack != 0;) {
-    const frame* const outer = own.frames->kept + it->outer;
-    if (!is_caller(*outer, *it) || word_at(outer->top - 8) != outer->returns_to) return nullptr;
-    it = outer;
-  }
-  return found;
+  return found->returns_to == returns_to && found->top == top && has_its_callers(*found) ? found : nullptr;
 }
 
 struct walk {
