@@ -79,8 +79,7 @@ def cached(name, words, folder=HERE, includes=()):
         try:
             compiled([os.path.join(folder, word) if word.endswith(".cc") else word for word in words], own)
         except Rejected as error:
-            lines = error.said.splitlines()
-            raise Failed(f"{error} (C++20 is needed; CXX may name another compiler): "
-                         f"{next((line for line in lines if 'error' in line), error.said)}") from None
+            why = next((line for line in error.said.splitlines() if "error" in line), error.said)
+            raise Failed(f"{why} (C++20 is needed; CXX may name another compiler): {error}") from None  # a path may be long
         os.rename(own, path)
     return path
