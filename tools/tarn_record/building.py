@@ -46,8 +46,8 @@ def make(folder):
         if not os.access(folder, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as error:
-        raise Failed(f"{folder}: {error.strerror}. What is built is kept there; XDG_CACHE_HOME may name another "
-                     "folder") from None
+        raise Failed(f"what is built can't be kept ({error.strerror}); XDG_CACHE_HOME may name another folder than "
+                     f"{folder}") from None
 
 
 def compiled(words, output):
