@@ -96,6 +96,8 @@ class Place:
 class Pool:
     """A pool of the registry."""
 
+    SUBJECT = "looked_at"  # the variable of its type in the function which the registry calls for it
+
     def __init__(self, debugger, listed):
         self.debugger = debugger
         self.listed = listed
@@ -117,10 +119,10 @@ class Pool:
 
     @property
     def state(self):
-        """The pool itself: its type is that of a variable in the function which the registry calls for it."""
+        """The pool itself."""
         if self._state is None:
             function = number(self.listed.need("calls_").pointed().need("tell"))
-            self._state = self.debugger.object(function, "looked_at", self.address)
+            self._state = self.debugger.object(function, self.SUBJECT, self.address)
         return self._state
 
     def policies(self):
@@ -411,12 +413,7 @@ class Pool:
 class Arena(Pool):
     """An arena of the registry, whose blocks have one byte."""
 
-    @property
-    def state(self):
-        if self._state is None:
-            function = number(self.listed.need("calls_").pointed().need("tell"))
-            self._state = self.debugger.object(function, "arena", self.address)
-        return self._state
+    SUBJECT = "arena"
 
     def policies(self):
         traits = arguments(arguments(self.state.type_name())[0])

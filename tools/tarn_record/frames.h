@@ -3,7 +3,8 @@
 // A program has few stacks next to its calls. A thread keeps the frames that it has seen, each with its caller's. A frame that
 // is at the same place and returns to the same address has the same callers if their return addresses are where they were. So
 // most stacks cost some comparisons; of a new one only the frames that are new are unwound. The frames of the last stack are
-// next to each other: those that it shares with the one before are compared without a look at where they are kept.
+// next to each other: those that it shares with the one before are compared without a look at where they are kept. (That takes
+// g++'s run from 1.24 to 1.22 times its time without a recorder, sqlite's from 1.30 to 1.26; Zen 5.)
 #ifndef TARN_TOOLS_TARN_RECORD_FRAMES_H_
 #define TARN_TOOLS_TARN_RECORD_FRAMES_H_
 
