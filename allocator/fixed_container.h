@@ -12,7 +12,6 @@
 #include <initializer_list>
 #include <type_traits>
 
-#include "tarn/allocator/detail/compose/rejected.h"
 #include "tarn/allocator/detail/compose/select.h"
 #include "tarn/allocator/detail/construct.h"
 #include "tarn/allocator/detail/nodes.h"

@@ -18,8 +18,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "tarn/allocator/detail/classes/select_classes.h"
 #include "tarn/allocator/detail/construct.h"
+#include "tarn/allocator/size_class_pool.h"
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/call_frame.h"
 #include "tarn/policies/detail/protocol.h"

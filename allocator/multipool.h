@@ -13,7 +13,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "tarn/allocator/detail/compose/rejected.h"
 #include "tarn/allocator/detail/compose/select.h"
 #include "tarn/allocator/detail/pool/waiting.h"
 #include "tarn/allocator/object_pool.h"

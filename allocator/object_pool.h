@@ -15,7 +15,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "tarn/allocator/detail/compose/rejected.h"
 #include "tarn/allocator/detail/compose/select.h"
 #include "tarn/allocator/detail/construct.h"
 #include "tarn/allocator/detail/pool/clearing.h"

@@ -32,7 +32,7 @@
 #include "tarn/policies/detail/fork.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/locking/mutex.h"
-#include "tarn/policies/name/named.h"
+#include "tarn/policies/name.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/sockets.h"
 #include "tarn/policies/platform/waiting.h"

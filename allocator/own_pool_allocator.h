@@ -15,9 +15,7 @@
 #include <version>
 
 #include "tarn/allocator/detail/classes/class_stores.h"
-#include "tarn/allocator/detail/classes/select_classes.h"
 #include "tarn/allocator/detail/classes/size_class_body.h"
-#include "tarn/allocator/detail/compose/rejected.h"
 #include "tarn/allocator/detail/compose/select.h"
 #include "tarn/allocator/detail/construct.h"
 #include "tarn/allocator/detail/nodes.h"

@@ -17,7 +17,6 @@
 #include <new>
 #include <type_traits>
 
-#include "tarn/allocator/detail/compose/rejected.h"
 #include "tarn/allocator/detail/compose/select.h"
 #include "tarn/allocator/detail/construct.h"
 #include "tarn/allocator/detail/pool/inspector.h"

@@ -12,7 +12,6 @@
 #include "tarn/allocator/detail/pool/registration.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/policies/name.h"
-#include "tarn/policies/name/named.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/system.h"
 

@@ -17,7 +17,6 @@
 #include <type_traits>
 #include <version>
 
-#include "tarn/allocator/detail/classes/select_classes.h"
 #include "tarn/allocator/detail/construct.h"
 #include "tarn/allocator/size_class_pool.h"
 #include "tarn/allocator/static_pool.h"

@@ -19,8 +19,8 @@
 #include <cstddef>
 #include <cstring>
 
-#include "tarn/allocator/detail/classes/select_classes.h"
 #include "tarn/allocator/detail/compose/select.h"
+#include "tarn/allocator/size_class_pool.h"
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/locking.h"

@@ -14,8 +14,8 @@
 #include "tarn/policies/detail/fork.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/locking/mutex.h"
+#include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
-#include "tarn/policies/platform/interrupt_mask.h"
 #include "tarn/policies/platform/system.h"
 #include "tarn/policies/platform/waiting.h"
 

@@ -32,7 +32,7 @@ FLAGS = ["-std=c++20", "-D__OPTIMIZE__"]
 # Where a public name's header is an internal one: whose page has it.
 PAGE_OF = {
     "policies/detail/protocol.h": "span",
-    "policies/platform/interrupt_mask.h": "locking",
+    "policies/platform/atomic_word.h": "locking",
     "policies/axis.h": "axis",
     "policies/platform/pages.h": "store",
     "policies/checking/misuse.h": "checking",

@@ -17,7 +17,6 @@
 #include "tarn/policies/locking.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
-#include "tarn/policies/platform/interrupt_mask.h"
 #include "tarn/policies/platform/system.h"
 #include "tarn/policies/reuse.h"
 #include "tarn/policies/statistics.h"

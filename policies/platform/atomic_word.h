@@ -1,5 +1,5 @@
 // Atomic words without <atomic>, which is 24,000 lines that every file with a pool would compile; they use the builtins of g++
-// and clang.
+// and clang. And the mask of a processor's interrupts.
 //
 // The comment above each atomic of the library begins with "Order:" and says which order its operations have, and why that is
 // enough on processors that reorder loads and stores (ARM, POWER, RISC-V). A test compares the orders with the code.
@@ -16,6 +16,9 @@
 // number). So it is for a word of a *mutex* that both sides hold at some moment.
 #ifndef TARN_POLICIES_PLATFORM_ATOMIC_WORD_H_
 #define TARN_POLICIES_PLATFORM_ATOMIC_WORD_H_
+
+#include <concepts>
+#include <cstdint>
 
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/system.h"
@@ -209,5 +212,60 @@ void store_release(T& word, T value) noexcept {
 #endif
 
 }  // namespace tarn::detail
+
+// ---- interrupts, where a program without an operating system may mask them -----------------------------------------------
+
+namespace tarn {
+
+/// Masks all interrupts that can be masked: PRIMASK of a Cortex-M, mstatus.MIE of a RISC-V in machine mode. Elsewhere the type
+/// isn't defined: see interrupt_locking.
+struct interrupt_mask;
+
+#if defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M' && !defined(__linux__)
+struct interrupt_mask {
+  using state = std::uint32_t;
+
+  TARN_STEP static state save_and_mask() noexcept {
+    state before;
+    asm volatile("mrs %0, primask\n\tcpsid i" : "=r"(before) : : "memory");
+    return before;
+  }
+  TARN_STEP static void restore(state before) noexcept { asm volatile("msr primask, %0" : : "r"(before) : "memory"); }
+};
+#elif defined(__riscv) && !defined(__linux__)
+struct interrupt_mask {
+  using state = std::uintptr_t;
+
+  TARN_STEP static state save_and_mask() noexcept {
+    state before;
+    asm volatile("csrrci %0, mstatus, 8" : "=r"(before) : : "memory");
+    return before;
+  }
+  TARN_STEP static void restore(state before) noexcept { asm volatile("csrs mstatus, %0" : : "r"(before & 8) : "memory"); }
+};
+#endif
+
+namespace detail {
+/// Has save_and_mask(), which returns what restore() takes.
+template <class Mask>
+concept masks_interrupts = requires {
+  { Mask::restore(Mask::save_and_mask()) } noexcept;
+};
+
+/// While it exists, no interrupt comes. They can be nested.
+template <class Mask>
+class [[nodiscard]] masked {
+ public:
+  TARN_STEP masked() noexcept : before_(Mask::save_and_mask()) {}
+  TARN_STEP ~masked() { Mask::restore(before_); }
+  masked(const masked&) = delete;
+  masked& operator=(const masked&) = delete;
+
+ private:
+  decltype(Mask::save_and_mask()) before_;
+};
+}  // namespace detail
+
+}  // namespace tarn
 
 #endif  // TARN_POLICIES_PLATFORM_ATOMIC_WORD_H_

@@ -15,7 +15,6 @@
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/reuse.h"
-#include "tarn/policies/reuse/array_front.h"
 
 // What happens:
 //

@@ -17,7 +17,6 @@
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/pages.h"
 #include "tarn/policies/reuse.h"
-#include "tarn/policies/reuse/array_front.h"
 #include "tarn/policies/reuse/block_bitmap.h"
 
 // What happens:

@@ -15,8 +15,8 @@
 #include <new>
 #include <type_traits>
 
+#include "tarn/policies/detail/geometry.h"
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/detail/sorting.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/one_in_process.h"

@@ -9,7 +9,7 @@
 #include "tarn/allocator/static_pool.h"
 #include "tarn/allocator/xmalloc.h"
 #include "tarn/policies/checking/switchable_checking.h"
-#include "tarn/policies/name/named.h"
+#include "tarn/policies/name.h"
 #include "tarn/policies/store/resource_store.h"
 
 #define OBJECT(name, ...)                                                                      \

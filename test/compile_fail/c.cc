@@ -16,7 +16,7 @@
 #include "tarn/allocator/static_pool.h"
 #include "tarn/allocator/stl_allocator.h"
 #include "tarn/allocator/xmalloc.h"
-#include "tarn/policies/name/named.h"
+#include "tarn/policies/name.h"
 #include "tarn/policies/store/resource_store.h"
 
 // For several cases: a mutex whose constructor runs when the program starts, and a class.

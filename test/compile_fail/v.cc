@@ -5,7 +5,7 @@
 #include "tarn/allocator/arena_resource.h"
 #include "tarn/allocator/size_class_pool.h"
 #include "tarn/policies/checking/switchable_checking.h"
-#include "tarn/policies/name/named.h"
+#include "tarn/policies/name.h"
 
 // For several cases: all members of an arena, which cause no further error if it is refused.
 template <class Arena>

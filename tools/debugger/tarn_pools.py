@@ -1,7 +1,7 @@
 """What a debugger can tell of tarn's pools, from the memory of a process or of a core dump: nothing in it is called.
 
 `Debugger` is what gdb's and lldb's scripts give: values with their members, memory and names. Everything else is here: which
-pools there are (those with a name: policies/name/named.h), and what became of a block of theirs.
+pools there are (those with a name: policies/name.h), and what became of a block of theirs.
 
 A process may have stopped anywhere, and its memory may be damaged. So every walk is bounded, and an address that is none of the
 pool's ends it: the pool is then called corrupted.

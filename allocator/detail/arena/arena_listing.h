@@ -8,7 +8,7 @@
 #include "tarn/policies/detail/fork.h"
 #include "tarn/policies/detail/process_list.h"
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/name/named.h"
+#include "tarn/policies/name.h"
 
 namespace tarn::detail {
 

@@ -12,12 +12,10 @@
 
 #include "tarn/allocator/detail/arena/arena_body.h"
 #include "tarn/allocator/detail/arena/arena_traits.h"
-#include "tarn/allocator/detail/compose/rejected.h"
 #include "tarn/allocator/detail/compose/rules.h"
 #include "tarn/allocator/detail/compose/select.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/name.h"
-#include "tarn/policies/name/named.h"
 #include "tarn/policies/statistics.h"
 
 namespace tarn {

@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "tarn/allocator/detail/arena/arena_traits.h"
-#include "tarn/allocator/detail/core/array_chunk.h"
+#include "tarn/allocator/detail/core/chunk.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
 

@@ -25,7 +25,6 @@
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/growth.h"
 #include "tarn/policies/name.h"
-#include "tarn/policies/name/named.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/system.h"

@@ -3,7 +3,7 @@
 //
 // compose() in pool.h uses, in this order: home<> of a policy that is only declared; judge_selection(), which finds a type that
 // isn't a policy, or two of one axis; blame(), its cause; selected<>. The rules of combinations, in rules.h,
-// follow. The pool's constructor takes its policy objects by accept_values().
+// follow. The pool's constructor takes its policy objects by accept_values(). What is refused becomes a `rejected`.
 #ifndef TARN_ALLOCATOR_DETAIL_COMPOSE_SELECT_H_
 #define TARN_ALLOCATOR_DETAIL_COMPOSE_SELECT_H_
 
@@ -11,11 +11,11 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "tarn/allocator/detail/compose/rejected.h"
 #include "tarn/policies/axis.h"
 #include "tarn/policies/checking.h"
 #include "tarn/policies/checking/checked.h"
 #include "tarn/policies/checking/sampled_guard_pages.h"
+#include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/exhaustion.h"
 #include "tarn/policies/exhaustion/wait_for_block.h"
 #include "tarn/policies/growth.h"
@@ -24,7 +24,6 @@
 #include "tarn/policies/locking/lock_free.h"
 #include "tarn/policies/locking/thread_cached.h"
 #include "tarn/policies/name.h"
-#include "tarn/policies/name/named.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/retention.h"
 #include "tarn/policies/reuse.h"
@@ -38,6 +37,76 @@
 #include "tarn/policies/store/page_store.h"
 
 namespace tarn::detail {
+
+// ---- what a rejected composition becomes: it has every member of a pool and does nothing ---------------------------------
+// So its one complaint stays the only error. Choosing it causes no error yet. The error comes where a pool of that type is
+// instantiated, few steps from the user's line. Products choose it as a whole, or their own replacement (rejected_objects,
+// rejected_body), so code that works on pools never gets one.
+
+/// Whether a verdict differs from this mistake. A function, so that compilers add no note about the two numbers.
+template <class Verdict>
+constexpr bool differs(Verdict found, Verdict mistake) noexcept {
+  return found != mistake;
+}
+
+/// \tparam Complaints  classes, one of which doesn't compile: its assertion is the sentence for the user
+template <class... Complaints>
+class rejected {
+  static_assert(((sizeof(Complaints) != 0) && ...));
+
+ public:
+  using reservation = rejected;
+  static constexpr bool refuses = false;
+
+  constexpr explicit(false) rejected(const auto&...) noexcept {}
+
+  void* allocate(const auto&...) noexcept { return nullptr; }
+  void* try_allocate(const auto&...) noexcept { return nullptr; }
+  void* allocate_or_null() noexcept { return nullptr; }
+  void* allocate_within(const auto&...) noexcept { return nullptr; }
+  void deallocate(const auto&...) noexcept {}
+  std::size_t allocate_batch(span<void*>) noexcept { return 0; }
+  std::size_t try_allocate_batch(span<void*>) noexcept { return 0; }
+  std::size_t allocate_batch_within(const auto&, span<void*>) noexcept { return 0; }
+  void deallocate_batch(span<void* const>) noexcept {}
+  void* try_allocate_large(std::size_t, std::size_t) noexcept { return nullptr; }
+  void deallocate_large(void*) noexcept {}
+  void reserve(std::size_t) noexcept {}
+  bool try_reserve(std::size_t) noexcept { return false; }
+  rejected reserve_blocks(std::size_t) noexcept { return {}; }
+  rejected try_reserve_blocks(std::size_t) noexcept { return {}; }
+  constexpr explicit operator bool() const noexcept { return true; }
+  std::size_t remaining() const noexcept { return 0; }
+  void release() noexcept {}
+  std::size_t trim() noexcept { return 0; }
+  maintained maintain(const auto&...) noexcept { return maintained::done; }
+  void hand_over() noexcept {}
+  void note_site(const auto&...) noexcept {}
+  std::size_t verify() noexcept { return 0; }
+  bool owns(const void*) const noexcept { return false; }
+  static constexpr std::size_t block_size() noexcept { return 1; }
+  static constexpr std::size_t block_alignment() noexcept { return 1; }
+  std::size_t capacity() const noexcept { return 0; }
+  static constexpr std::size_t bytes_for(const auto&...) noexcept { return 1; }
+  static constexpr std::size_t bytes_for_peak(const auto&...) noexcept { return 1; }
+  static constexpr std::size_t blocks_in(const auto&...) noexcept { return 1; }
+  int statistics() const noexcept { return 0; }
+  const rejected& store() const noexcept { return *this; }
+  int pages() const noexcept { return 0; }
+  bool explain_fault(const auto&...) const noexcept { return false; }
+
+ protected:
+  void open() noexcept {}
+  void close() noexcept {}
+};
+
+/// The rejected<...> that a pool is, found without instantiating it; void: none.
+template <class Pool>
+struct rejection_of : std::type_identity<void> {};
+template <class... Complaints>
+struct rejection_of<rejected<Complaints...>> : std::type_identity<rejected<Complaints...>> {};
+template <class Pool>
+inline constexpr bool is_rejected = !std::is_void_v<typename rejection_of<Pool>::type>;
 
 // ---- what is wrong with the policies before they are combined: verdicts are values, which cause no error -----------------
 

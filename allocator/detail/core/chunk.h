@@ -4,24 +4,171 @@
 //   ^ region.start                                        ^ first   |<- carved ->|<- never touched ->|
 //
 // A column is what one axis keeps per chunk. It is in front of the blocks, so an overrun of the last block doesn't reach it.
-// The bits of a pool of objects follow the columns (free_bits.h). If a pool never has more than one chunk, the record is in the
+// The bits of a pool of objects follow the columns. If a pool never has more than one chunk, the record is in the
 // pool object, and a region without columns is all blocks. If links are hidden from the program, there is a red line in front
 // of the record, against an overrun of the chunk before.
 #ifndef TARN_ALLOCATOR_DETAIL_CORE_CHUNK_H_
 #define TARN_ALLOCATOR_DETAIL_CORE_CHUNK_H_
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
 
-#include "tarn/allocator/detail/core/free_bits.h"
 #include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/memory_tools.h"
 #include "tarn/policies/platform/secret.h"
+#include "tarn/policies/reuse/block_bitmap.h"
 
 namespace tarn::detail {
+
+// ---- bits ----------------------------------------------------------------------------------------------------------------
+// Which blocks of a pool of objects are free: a bit for each, at the front of its chunk. Walks write them, through settle() in
+// walk.h, and blocks come out of them as if they were carved:
+//
+//   list of free blocks  --settle()-->  bits  --carve()-->  list of free blocks
+//
+// So a pool that is never walked never touches a bit, and a walk moves only what became free since the one before. Where the
+// reuse policy keeps such bits anyway, only what walks must know besides is here.
+
+/// The bits of a chunk. As block_bitmap, but the lowest block leaves first, wherever it is.
+class free_bits {
+  using word = std::uint64_t;
+  static constexpr std::size_t word_blocks = 64;
+
+ public:
+  static constexpr std::size_t bytes(std::size_t blocks) noexcept { return (blocks / word_blocks + 1) * sizeof(word); }
+  void open(std::byte* start) noexcept { words_ = reinterpret_cast<word*>(start); }
+  void forget() noexcept { free_ = ready_ = next_ = 0; }
+
+  std::size_t free_blocks() const noexcept { return free_; }
+  word free_in(std::size_t w) const noexcept { return w < ready_ ? words_[w] : 0; }
+  bool is_free(std::size_t block) const noexcept { return (free_in(block / word_blocks) >> block % word_blocks & 1) != 0; }
+  static constexpr no_units units() noexcept { return {}; }
+  void prefetch(std::size_t w) const noexcept { prefetch_for_write(words_ + w); }
+
+  /// Marks the blocks of word `w` that have a bit in `mask` as free: `n` of them.
+  void mark(std::size_t w, word mask, std::size_t n) noexcept {
+    while (ready_ <= w) words_[ready_++] = 0;  // not before: so a chunk of a million blocks costs no more than one
+    words_[w] |= mask;
+    next_ = smaller(next_, w);
+    free_ += n;
+  }
+  /// Takes up to `n` free blocks, in ascending order: calls visit(block's number). Returns how many fewer it has. If the bits
+  /// were overwritten, it may name blocks that aren't free, and lose some.
+  std::size_t take(std::size_t n, auto visit) noexcept {
+    const std::size_t had = free_;
+    for (n = smaller(n, free_); n != 0 && next_ < ready_;) {
+      word& bits = words_[next_];
+      for (; bits != 0 && n != 0; bits &= bits - 1, --n, --free_)
+        visit(next_ * word_blocks + static_cast<std::size_t>(std::countr_zero(bits)));
+      if (bits == 0) ++next_;
+    }
+    if (next_ >= ready_) free_ = 0;
+    return had - free_;
+  }
+
+ private:
+  word* words_ = nullptr;
+  std::size_t free_ = 0;
+  std::size_t ready_ = 0;  // words that are in use
+  std::size_t next_ = 0;  // those below have no bit
+};
+
+// ---- what a chunk keeps for walks -------------------------------------------------------------------------------------------
+
+template <class Traits>
+struct walked_chunk {};
+template <class Traits>
+  requires(Traits::is_walked)
+struct walked_chunk<Traits> {
+  std::size_t birth = 0;   // how many chunks the pool had adopted, with this one
+  std::size_t walked = 0;  // blocks that clear() has to do with: those carved before it began
+};
+
+/// Whether a pool's chunks have bits that are no reuse policy's.
+template <class Traits>
+inline constexpr bool has_free_bits = Traits::is_walked && !Traits::list_has_bits;
+template <class Traits>
+struct chunk_bits {};
+template <class Traits>
+  requires has_free_bits<Traits>
+struct chunk_bits<Traits> {
+  free_bits bitmap;
+  typename Traits::chunk* next_with_bits = nullptr;  // a chunk is in that list if it has a bit
+};
+
+// ---- what the pool keeps ----------------------------------------------------------------------------------------------------
+
+template <class Traits>
+class walked_chunks {
+  using chunk = typename Traits::chunk;
+
+ public:
+  /// Whether no block comes out of bits.
+  bool hides_bits() const noexcept { return hidden_; }
+  void hide_bits(bool now) noexcept { hidden_ = now; }
+
+  /// Changes whenever blocks are carved or leave the bits: perhaps for a front, in which they are free without a bit.
+  std::size_t taken() const noexcept { return taken_; }
+  TARN_STEP void note_taken() noexcept { ++taken_; }
+  /// How many blocks a front of `n` places should get. After a walk it begins with one: what a walk's visitor needs is one, and
+  /// the others would only go back to their bits.
+  std::size_t grain(std::size_t n) noexcept {
+    if (shift_ == 0) return n;
+    return larger(n >> shift_--, 1);
+  }
+  /// Bits were set.
+  void settled() noexcept {
+    shift_ = 6;
+    rest_ = taken_ - 1;
+  }
+
+  /// Whether no bit has changed since rest().
+  bool is_at_rest() const noexcept { return rest_ == taken_; }
+  void rest() noexcept { rest_ = taken_; }
+
+  std::size_t births() const noexcept { return births_; }
+  void enter(chunk& c) noexcept { c.birth = ++births_; }
+
+  /// While somebody walks through them, chunks stay.
+  void keep_all() noexcept { ++walks_; }
+  void keep_no_longer() noexcept { --walks_; }
+  bool are_kept() const noexcept { return walks_ != 0; }
+
+ private:
+  std::size_t taken_ = 0;
+  std::size_t rest_ = 0;
+  std::size_t births_ = 0;
+  unsigned walks_ = 0;
+  unsigned char shift_ = 0;
+  bool hidden_ = false;
+};
+struct chunks_not_walked {
+  static constexpr bool hides_bits() noexcept { return false; }
+  TARN_STEP static void note_taken() noexcept {}
+  TARN_STEP static constexpr std::size_t grain(std::size_t n) noexcept { return n; }
+  static void keep_all() noexcept {}
+  static void keep_no_longer() noexcept {}
+  static constexpr bool are_kept() noexcept { return false; }
+};
+template <class Traits>
+using walks_of = std::conditional_t<Traits::is_walked, walked_chunks<Traits>, chunks_not_walked>;
+
+/// The chunks with a bit, the newest first, and how many bits there are.
+template <class Traits>
+struct chunks_with_bits {
+  typename Traits::chunk* first = nullptr;
+  std::size_t blocks = 0;
+};
+struct no_chunks_with_bits {
+  static constexpr std::size_t blocks = 0;
+};
+template <class Traits>
+using bits_of = std::conditional_t<has_free_bits<Traits>, chunks_with_bits<Traits>, no_chunks_with_bits>;
 
 /// Bytes in front of a chunk's record that are never written. An overrun of the chunk before reaches them first. They are a
 /// cache line, so that even an overrun with gaps, such as one member of each object, hits them.
@@ -255,6 +402,217 @@ struct nothing_wrong {};
 template <class Traits>
 class suspicions : public std::conditional_t<Traits::hides_links, invalid_link, nothing_invalid>,
                    public std::conditional_t<Traits::checks_leaving, wrong_leaver, nothing_wrong> {};
+
+// ---- an array that is the only chunk ---------------------------------------------------------------------------------------
+
+// Where the blocks of a pool are if they are an array of its store: in the pool object, or outside it.
+//
+// What isn't zero from the start takes space in the program's file, and on firmware in flash. So a pool that has a destructor
+// starts all zero, with its array. A static pool, which has no destructor, may contain other values; its array is then outside
+// it.
+
+template <class Traits>
+class array_elsewhere {
+  using array = typename Traits::store::template array<Traits>;
+
+ public:
+  template <class Values>
+  constexpr explicit array_elsewhere(const Values& values) noexcept {
+    if constexpr (requires { values.template array_of<array>(); }) array_ = values.template array_of<array>();
+  }
+  TARN_STEP array& get() const noexcept { return *array_; }
+
+ private:
+  array* array_ = nullptr;
+};
+template <class Traits>
+class array_inside {
+  using array = typename Traits::store::template array<Traits>;
+
+ public:
+  constexpr explicit array_inside(const auto&) noexcept {}
+  TARN_STEP array& get() const noexcept { return array_; }
+
+ private:
+  mutable array array_;  // blocks are no part of the pool's value
+};
+
+template <class Traits>
+using array_of_pool = std::conditional_t<Traits::arrays_lie_beside, array_elsewhere<Traits>, array_inside<Traits>>;
+
+/// The chunk of a pool whose blocks are an array in its store, and in which no axis keeps anything per chunk. It has nothing to
+/// fetch, to lay out or to give back, and everything in it but `carved` is a constant. It has those members of `chunks` that
+/// such a pool uses.
+template <class Traits>
+class array_chunk : public chunks_not_walked {
+ public:
+  using traits = Traits;
+  using geometry_type = typename Traits::geometry;
+  using chunk = array_chunk;  // a chunk is its own record
+
+  constexpr explicit array_chunk(const auto& values) noexcept : array_(values) {}
+  array_chunk(const array_chunk&) = delete;
+  array_chunk& operator=(const array_chunk&) = delete;
+
+  TARN_STEP static constexpr geometry_type geometry() noexcept { return {}; }
+  static constexpr std::size_t capacity() noexcept { return Traits::store::blocks; }
+  const array_chunk* find(const void* address) const noexcept {
+    return address_of(address) - address_of(start()) < geometry().extent(capacity()) ? this : nullptr;
+  }
+  bool is_block(const void* address) const noexcept {
+    return find(address) != nullptr &&
+           geometry().slot_at(address_of(address) - address_of(start()) - geometry().offset()) < carved_;
+  }
+  std::byte* block_at(std::size_t slot) noexcept { return start() + geometry().distance(slot) + geometry().offset(); }
+  std::size_t carved() const noexcept { return carved_; }
+
+  /// The next block that was never handed out, or null.
+  void* carve() noexcept {
+    if (carved_ == capacity()) return nullptr;
+    if (carved_ == 0) memory_tools::poison(start(), geometry().extent(capacity()));
+    return block_at(carved_++);
+  }
+  std::size_t carve(void** out, std::size_t n) noexcept {
+    std::size_t got = 0;
+    while (got != n && (out[got] = carve()) != nullptr) {
+      TARN_ROUND(new_blocks, 1);
+      ++got;
+    }
+    return got;
+  }
+  /// Calls visit(block) for every block that was handed out at least once, used or free, by ascending address.
+  void each_carved(auto visit) {
+    for (std::size_t i = 0; i != carved_; ++i) visit(block_at(i));
+  }
+  /// Makes it as new. Returns the bytes of the array, or 0 if no block was handed out.
+  std::size_t forget() noexcept {
+    if (carved_ == 0) return 0;
+    memory_tools::poison(start(), geometry().extent(capacity()));
+    carved_ = 0;
+    return geometry().extent(capacity());
+  }
+  /// The pool is destroyed: the array belongs to the program again.
+  void end() noexcept { array_.get().end(); }
+
+ private:
+  TARN_STEP std::byte* start() const noexcept { return array_.get().start(); }
+
+  std::size_t carved_ = 0;
+  array_of_pool<Traits> array_;
+};
+
+// The chunk of a pool whose blocks are an array in its store, if a checking policy keeps something about each of them. As
+// array_chunk, it has nothing to fetch or to give back; it has those members of `chunks` that such a pool and its checks use.
+// The column is in the array, in front of the blocks.
+
+/// What is known of it. No other chunk will come.
+template <class Traits>
+  requires(Traits::in_place)
+struct chunk<Traits> : Traits::checking::template per_chunk<Traits> {
+  std::byte* first = nullptr;  // slot 0; null: it wasn't used yet
+  static constexpr std::size_t blocks = Traits::store::blocks;
+  std::size_t carved = 0;  // blocks from this one on were never handed out
+};
+
+template <class Traits>
+class checked_array : public suspicions<Traits>, public chunks_not_walked {
+ public:
+  using traits = Traits;
+  using geometry_type = typename Traits::geometry;
+  using chunk = typename Traits::chunk;
+  static constexpr bool may_lose_chunks = false;
+
+  constexpr explicit checked_array(const auto& values) noexcept : array_(values) {}
+  checked_array(const checked_array&) = delete;
+  checked_array& operator=(const checked_array&) = delete;
+
+  TARN_STEP static constexpr geometry_type geometry() noexcept { return {}; }
+  static constexpr std::size_t capacity() noexcept { return Traits::store::blocks; }
+  std::size_t carved() const noexcept { return chunk_.carved; }
+
+  const chunk* find(const void* address) const noexcept {
+    return !ended_ && has(address) ? detail::pointer_to(chunk_) : nullptr;
+  }
+  chunk* find(const void* address) noexcept {
+    if (ended_ || !has(address)) return nullptr;
+    open();
+    return detail::pointer_to(chunk_);
+  }
+  /// For hits: whatever the address, since outside the array no slot is one that was carved.
+  TARN_STEP chunk* guess(const void*) noexcept { return detail::pointer_to(chunk_); }
+  TARN_STEP static constexpr bool bring_in_front(const void*) noexcept { return false; }  // it is
+  bool is_block(const void* address) const noexcept {
+    const chunk* const c = find(address);
+    return c != nullptr && slot_of(*c, address) < c->carved;
+  }
+  /// Whether a block that the checking policy knows as free starts at the address.
+  bool is_free(const void* block) const noexcept {
+    const std::size_t slot = slot_of(chunk_, block);
+    return slot < chunk_.carved && !checking_column(chunk_).in_use(slot);
+  }
+  static const auto& checking_column(const chunk& c) noexcept {
+    return static_cast<const typename Traits::checking::template per_chunk<Traits>&>(c);
+  }
+  static std::size_t slot_of(const chunk& c, const void* block) noexcept {
+    return geometry().slot_at(address_of(block) - address_of(c.first) - geometry().offset());
+  }
+  std::byte* block_at(std::size_t slot) noexcept { return block_at(first(), slot); }
+  static std::byte* block_at(std::byte* first, std::size_t slot) noexcept {
+    return first + geometry().distance(slot) + geometry().offset();
+  }
+
+  /// The next block that was never handed out, or null.
+  void* carve() noexcept {
+    if (chunk_.carved == capacity()) return nullptr;
+    open();
+    TARN_ROUNDS(new_records, 1);
+    chunk_.make_records(chunk_.carved + 1);
+    return block_at(chunk_.carved++);
+  }
+  std::size_t carve(void** out, std::size_t n) noexcept {
+    std::size_t got = 0;
+    while (got != n && (out[got] = carve()) != nullptr) ++got;
+    return got;
+  }
+  void each_carved(auto visit) {
+    for (std::size_t i = 0; i != chunk_.carved; ++i) visit(block_at(i));
+  }
+  void each(auto visit) {
+    if (chunk_.carved != 0) visit(chunk_);
+  }
+  /// Makes it as new. Returns the bytes of the array, or 0 if no block was handed out.
+  std::size_t forget() noexcept {
+    if (chunk_.carved == 0) return 0;
+    chunk_.first = nullptr;
+    chunk_.carved = 0;
+    open();  // at once: so that what is known of no use any more isn't believed
+    return geometry().extent(capacity());
+  }
+  /// The pool is destroyed: the array belongs to the program again, and nothing is a block.
+  void end() noexcept {
+    ended_ = true;
+    array_.get().end();
+  }
+
+ private:
+  using layout = typename Traits::layout;
+  using column = typename Traits::checking::template per_chunk<Traits>;
+
+  TARN_STEP std::byte* first() const noexcept { return array_.get().start() + layout::first_offset(capacity(), geometry()); }
+  TARN_STEP bool has(const void* address) const noexcept {
+    return address_of(address) - address_of(first()) < geometry().extent(capacity());
+  }
+  void open() noexcept {
+    if (chunk_.first != nullptr) return;
+    static_cast<column&>(chunk_).open(array_.get().start(), capacity(), geometry());
+    chunk_.first = first();
+    memory_tools::poison(chunk_.first, geometry().extent(capacity()));
+  }
+
+  chunk chunk_;
+  bool ended_ = false;
+  array_of_pool<Traits> array_;
+};
 
 }  // namespace tarn::detail
 

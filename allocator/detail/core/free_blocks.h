@@ -9,8 +9,8 @@
 #include <new>
 #include <type_traits>
 
+#include "tarn/allocator/detail/core/chunk.h"
 #include "tarn/allocator/detail/core/chunk_map.h"
-#include "tarn/allocator/detail/core/free_bits.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/memory_tools.h"
 #include "tarn/policies/reuse/block_bitmap.h"

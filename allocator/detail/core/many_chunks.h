@@ -9,10 +9,8 @@
 
 #include "tarn/allocator/detail/core/chunk.h"
 #include "tarn/allocator/detail/core/chunk_map.h"
-#include "tarn/allocator/detail/core/free_bits.h"
 #include "tarn/policies/detail/geometry.h"
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/detail/sorting.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/memory_tools.h"
 

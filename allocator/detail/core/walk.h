@@ -1,6 +1,6 @@
 // Walks through the blocks in use of a pool of objects: those that were carved and whose bit doesn't say that they are free.
 //
-//   settle   all that is free goes into the bits (free_bits.h)
+//   settle   all that is free goes into the bits (chunk.h)
 //   words    64 blocks at a time: carved and not free. Sparse ones are prefetched
 //   visit    may free blocks and take others. Who frees one that the walk has yet to come to tells it (freed), and the bits are
 //            read again

@@ -14,9 +14,8 @@
 #include <type_traits>
 
 #include "tarn/allocator/detail/compose/pool_traits.h"
-#include "tarn/allocator/detail/compose/rejected.h"
 #include "tarn/allocator/detail/compose/select.h"
-#include "tarn/allocator/detail/core/array_chunk.h"
+#include "tarn/allocator/detail/core/chunk.h"
 #include "tarn/allocator/detail/core/many_chunks.h"
 #include "tarn/allocator/detail/pool/growth.h"
 #include "tarn/allocator/detail/pool/locks.h"

@@ -12,7 +12,6 @@
 #include <cstddef>
 
 #include "tarn/allocator/detail/core/free_blocks.h"
-#include "tarn/allocator/detail/pool/checks.h"
 #include "tarn/allocator/detail/pool/events.h"
 #include "tarn/allocator/detail/pool/locks.h"
 #include "tarn/allocator/detail/pool/waiting.h"

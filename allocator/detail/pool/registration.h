@@ -10,14 +10,13 @@
 
 #include <cstddef>
 
-#include "tarn/allocator/detail/pool/checks.h"
 #include "tarn/allocator/detail/pool/events.h"
 #include "tarn/allocator/detail/pool/growth.h"
 #include "tarn/allocator/detail/pool/locks.h"
 #include "tarn/policies/detail/fork.h"
 #include "tarn/policies/detail/process_list.h"
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/name/named.h"
+#include "tarn/policies/name.h"
 #include "tarn/policies/platform/config.h"
 
 namespace tarn::detail {

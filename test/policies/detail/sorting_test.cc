@@ -12,7 +12,7 @@
 #include <set>
 #include <vector>
 
-#include "tarn/policies/detail/sorting.h"
+#include "tarn/policies/detail/geometry.h"
 
 namespace {
 

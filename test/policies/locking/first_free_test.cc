@@ -17,7 +17,7 @@
 #include "tarn/allocator/xmalloc.h"
 #include "tarn/policies/checking/switchable_checking.h"
 #include "tarn/policies/locking/group_guard.h"
-#include "tarn/policies/name/named.h"
+#include "tarn/policies/name.h"
 
 namespace {
 constinit thread_local bool is_freeing = false;

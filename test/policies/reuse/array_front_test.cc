@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "tarn/policies/reuse/array_front.h"
+#include "tarn/policies/reuse.h"
 
 namespace {
 

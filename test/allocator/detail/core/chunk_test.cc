@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "tarn/allocator/detail/core/chunk.h"
-#include "tarn/allocator/detail/core/free_bits.h"
 #include "tarn/test/support/check.h"
 
 namespace {
