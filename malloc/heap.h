@@ -25,7 +25,7 @@
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/none.h"
 #include "tarn/policies/platform/system.h"
-#include "tarn/policies/platform/thread_end.h"
+#include "tarn/policies/platform/waiting.h"
 #include "tarn/policies/size.h"
 
 namespace tarn::malloc_library {

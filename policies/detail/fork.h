@@ -648,9 +648,8 @@ class fork_mutex_as : Member {
 
   tarn::mutex mutex_;
 };
-using fork_mutex = fork_mutex_as<fork_member>;
 
-/// As fork_mutex, but stores are called under it, and it is held through a guard.
+/// As fork_mutex_as, but stores are called under it, and it is held through a guard.
 template <class Member>
 class fork_store_mutex_as : Member {
   using Member::admits;
@@ -673,7 +672,6 @@ class fork_store_mutex_as : Member {
 
   store_mutex<tarn::mutex> mutex_;
 };
-using fork_store_mutex = fork_store_mutex_as<fork_member>;
 
 }  // namespace tarn::detail
 

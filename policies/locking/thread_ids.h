@@ -21,7 +21,7 @@
 #include "tarn/policies/detail/fork.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
-#include "tarn/policies/platform/thread_end.h"
+#include "tarn/policies/platform/waiting.h"
 
 namespace tarn::detail {
 

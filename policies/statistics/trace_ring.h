@@ -37,8 +37,8 @@
 
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
-#include "tarn/policies/platform/thread_end.h"
 #include "tarn/policies/platform/trace_words.h"
+#include "tarn/policies/platform/waiting.h"
 #include "tarn/policies/statistics.h"
 #include "tarn/policies/statistics/tracing_statistics.h"
 

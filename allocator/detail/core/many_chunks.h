@@ -247,15 +247,6 @@ class many_chunks : public suspicions<Traits>, public walks_of<Traits> {
       c = map_.after(first);
     }
   }
-  /// The same by descending address.
-  void each_downwards(auto visit) {
-    for (auto at = size_max;;) {
-      const chunk* const c = map_.up_to(reinterpret_cast<void*>(at));
-      if (c == nullptr) return;
-      at = address_of(c->first) - 1;
-      visit(const_cast<chunk&>(*c));
-    }
-  }
   /// As each(), from the chunk that the address lies in, or from the next one, as long as visit() returns true.
   void each_from(const void* address, auto visit) {
     chunk* c = find(address);

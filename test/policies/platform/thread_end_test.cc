@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "tarn/policies/platform/thread_end.h"
+#include "tarn/policies/platform/waiting.h"
 
 namespace tarn::test {
 namespace {
