@@ -18,7 +18,6 @@
 #include "tarn/allocator/detail/classes/size_class_body.h"
 #include "tarn/allocator/detail/compose/select.h"
 #include "tarn/allocator/detail/construct.h"
-#include "tarn/allocator/detail/nodes.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/size_class_pool.h"
 #include "tarn/allocator/stl_allocator.h"

@@ -8,7 +8,7 @@
 // A pool with a name is in the registry from its construction on. A constant, such as a static pool, and the pool of a size
 // class are there from their first chunk on. Pools whose exhaustion policy is reclaim_and_retry can be asked to return memory
 // from their first chunk on. Both last until the pool is destroyed; for pools of classes and static pools, until the process
-// exits or their library is unloaded. detail/pool/registration.h enters them.
+// exits or their library is unloaded. detail/pool/slow_path.h enters them.
 #ifndef TARN_ALLOCATOR_REGISTRY_H_
 #define TARN_ALLOCATOR_REGISTRY_H_
 

@@ -9,7 +9,7 @@
 #include <concepts>
 #include <type_traits>
 
-#include "tarn/allocator/detail/pool/registration.h"
+#include "tarn/allocator/detail/pool/slow_path.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/policies/name.h"
 #include "tarn/policies/platform/config.h"

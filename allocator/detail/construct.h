@@ -1,4 +1,4 @@
-// Allocating blocks, and constructing objects in them.
+// Allocating blocks, and constructing objects in them; which containers have nodes.
 #ifndef TARN_ALLOCATOR_DETAIL_CONSTRUCT_H_
 #define TARN_ALLOCATOR_DETAIL_CONSTRUCT_H_
 
@@ -38,6 +38,13 @@ template <class Pool, class... Request>
   if constexpr (requires { pool.allocate(request...); }) return pool.allocate(request...);
   else return detail::or_fail(allocate_or_null(pool, request...));
 }
+
+/// A map or a set, and no hash table.
+template <class Container>
+inline constexpr bool has_comparator = requires(const Container& its) { its.key_comp(); };
+/// That, or a list.
+template <class Container>
+inline constexpr bool is_of_nodes = has_comparator<Container> || requires(Container& its) { its.reverse(); };
 
 TARN_FEWER_ARGUMENTS_
 /// Constructs a T in `block`. If T has no constructor for the arguments, they initialise its members.

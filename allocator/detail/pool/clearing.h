@@ -19,11 +19,10 @@
 
 #include "tarn/allocator/detail/core/free_blocks.h"
 #include "tarn/allocator/detail/core/walk.h"
-#include "tarn/allocator/detail/pool/paths.h"
 #include "tarn/allocator/detail/pool/events.h"
 #include "tarn/allocator/detail/pool/growth.h"
 #include "tarn/allocator/detail/pool/inspector.h"
-#include "tarn/allocator/detail/pool/registration.h"
+#include "tarn/allocator/detail/pool/paths.h"
 #include "tarn/allocator/detail/pool/slow_path.h"
 #include "tarn/allocator/detail/pool/waiting.h"
 #include "tarn/policies/detail/protocol.h"

@@ -20,7 +20,6 @@
 #include "tarn/allocator/detail/pool/growth.h"
 #include "tarn/allocator/detail/pool/locks.h"
 #include "tarn/allocator/detail/pool/paths.h"
-#include "tarn/allocator/detail/pool/registration.h"
 #include "tarn/allocator/detail/pool/slow_path.h"
 #include "tarn/allocator/detail/pool/upstream.h"
 #include "tarn/policies/checking/misuse.h"
