@@ -14,7 +14,6 @@
 #include <memory>
 #include <new>
 #include <random>
-#include <utility>
 #include <vector>
 
 #include "tarn/allocator/arena.h"

@@ -6,14 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <list>
-#include <memory>
 #include <memory_resource>
 #include <new>
 #include <set>
 #include <string>
 #include <tuple>
 #include <type_traits>
-#include <vector>
 
 #include "tarn/allocator/memory_resource.h"
 #include "tarn/allocator/pool.h"

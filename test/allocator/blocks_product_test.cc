@@ -10,7 +10,6 @@
 #include <random>
 #include <stdexcept>
 #include <tuple>
-#include <vector>
 
 #include "tarn/allocator/arena.h"
 #include "tarn/allocator/blocks.h"

@@ -2,7 +2,6 @@
 // blocks_product_test.cc tries all of them over all that can be at the bottom.
 #include <boost/test/unit_test.hpp>
 
-#include <atomic>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>

@@ -140,29 +140,6 @@ BOOST_AUTO_TEST_CASE(every_legal_pair_of_policies_stands_in_some_tested_composit
   BOOST_TEST(plain_pairs >= 300u);
 }
 
-BOOST_AUTO_TEST_CASE(a_pair_that_is_missing_would_be_seen) {
-  constexpr policy_id size = id_of<static_size<64, 16>>;
-  constexpr policy_id mutex = id_of<mutex_locking<>>;
-  const auto few = describe(std::type_identity<std::tuple<pool<static_size<64>, mutex_locking<>>>>{});
-  BOOST_TEST(pools_with(size, mutex, few) == 1u);
-  BOOST_TEST(pools_with(size, id_of<no_locking>, few) == 0u);
-  using checked_ones =
-      std::tuple<pool<static_size<64>, mutex_locking<>, hardened>, pool<static_size<64>, mutex_locking<>, checked>>;
-  const auto refusing = describe(std::type_identity<checked_ones>{});
-  BOOST_TEST(pools_with(size, mutex, refusing) == 2u);
-  BOOST_TEST(pools_with(size, mutex, plain_ones(refusing)) == 0u);
-  BOOST_TEST(pools_with(size, mutex, plain_ones(few)) == 1u);
-  BOOST_TEST(!(can_live_together<static_array_store<3000>, geometric_growth<>>()));
-  BOOST_TEST(!(can_live_together<dynamic_size, static_array_store<3000>>()));
-  BOOST_TEST(!(can_live_together<thread_cached<>, buffer_store>()));
-  BOOST_TEST(!(can_live_together<lock_free, batch_reuse<>>()));
-  BOOST_TEST(!(can_live_together<wait_for_block<1>, thread_cached<>>()));
-  BOOST_TEST(!(can_live_together<reclaim_and_retry<>, static_array_store<3000>>()));
-  BOOST_TEST(!(can_live_together<deferred_checking, batch_reuse<>>()));
-  BOOST_TEST(!(can_live_together<deferred_checking, lock_free>()));
-  BOOST_TEST((can_live_together<deferred_checking, static_size<8, 8>>()));
-}
-
 template <class... Pools>
 constexpr std::size_t pools_in_place(std::type_identity<std::tuple<Pools...>>) {
   return (std::size_t{0} + ... + std::size_t{facts<Pools>::in_place});

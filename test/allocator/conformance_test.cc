@@ -9,7 +9,6 @@
 #include <initializer_list>
 #include <iterator>
 #include <map>
-#include <memory>
 #include <random>
 #include <span>
 #include <stdexcept>
@@ -505,18 +504,6 @@ BOOST_DATA_TEST_CASE(a_limit_of_blocks_is_known, those(in_a_buffer), is) {
   if (most > 1'000'000) return;  // as many as the buffer has
   CHECK(is.bytes_for(most + 1, 1) == detail::size_max);
   CHECK(blocks_from(is, is.bytes_for(most, 16) + 4096, 16) == most);
-}
-BOOST_DATA_TEST_CASE(an_answer_that_is_off_by_one_is_found, those(in_a_buffer), is) {
-  const auto fewer = [&](std::size_t n, std::size_t alignment) { return is.bytes_for(n, alignment) - 1; };
-  const auto more = [&](std::size_t n, std::size_t alignment) { return is.bytes_for(n, alignment) + 1; };
-  const auto one_less = [&](std::size_t bytes, std::size_t alignment) { return is.blocks_in(bytes, alignment) - 1; };
-  const auto one_more = [&](std::size_t bytes, std::size_t alignment) { return is.blocks_in(bytes, alignment) + 1; };
-  const auto unaligned = [&](std::size_t n, std::size_t) { return is.bytes_for(n, buffer::most); };
-  CHECK(!bytes_are_right(is, fewer, 16, {10}));
-  CHECK(!bytes_are_right(is, more, 16, {10}));
-  CHECK(!bytes_are_right(is, unaligned, 1, {10}));
-  CHECK(!blocks_are_right(is, one_less, 16, {1000}));
-  CHECK(!blocks_are_right(is, one_more, 16, {1000}));
 }
 
 }  // namespace

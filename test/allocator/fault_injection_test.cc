@@ -4,10 +4,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
-#include <concepts>
 #include <cstddef>
 #include <cstdio>
-#include <mutex>
 #include <span>
 #include <string>
 #include <tuple>

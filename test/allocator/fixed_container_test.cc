@@ -2,7 +2,6 @@
 // swaps. Nothing comes from the heap.
 #include <boost/test/unit_test.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <forward_list>
@@ -16,7 +15,6 @@
 #include <set>
 #include <string>
 #include <type_traits>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 

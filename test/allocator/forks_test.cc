@@ -11,11 +11,9 @@
 #include <barrier>
 #include <chrono>
 #include <cstddef>
-#include <cstdio>
 #include <functional>
 #include <latch>
 #include <memory>
-#include <memory_resource>
 #include <mutex>
 #include <optional>
 #include <thread>

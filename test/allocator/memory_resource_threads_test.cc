@@ -2,11 +2,9 @@
 // test/stress/many_sizes_test.cc.
 #include <boost/test/unit_test.hpp>
 
-#include <algorithm>
 #include <atomic>
 #include <barrier>
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <memory_resource>
 #include <mutex>

@@ -1,7 +1,6 @@
 // A pool for each of several types.
 #include <boost/test/unit_test.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <new>

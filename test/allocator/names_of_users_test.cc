@@ -5,7 +5,6 @@
 #include <compare>
 #include <cstddef>
 #include <list>
-#include <map>
 #include <memory>
 #include <vector>
 

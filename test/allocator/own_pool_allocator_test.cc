@@ -2,31 +2,25 @@
 // the store, and clear_at_once(). Whole containers with two locking policies and three stores.
 #include <boost/test/unit_test.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <forward_list>
 #include <functional>
-#include <iterator>
 #include <list>
 #include <map>
 #include <memory>
-#include <memory_resource>
 #include <new>
 #include <scoped_allocator>
 #include <set>
 #include <string>
 #include <thread>
 #include <type_traits>
-#include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "tarn/allocator/own_pool_allocator.h"
 #include "tarn/policies/store/resource_store.h"
+#include "tarn/test/allocator/whole_containers.h"
 #include "tarn/test/support/check.h"
 #include "tarn/test/support/upstream.h"
 
@@ -127,44 +121,17 @@ BOOST_AUTO_TEST_CASE(nodes_lie_side_by_side) {
   for (forty* node : nodes) copy.deallocate(node, 1);
 }
 
-template <std::size_t Align>
-struct alignas(Align) aligned {
-  char c;
-};
-template <class A>
-void take_and_give(A a, called_from = {}) {
-  using T = typename A::value_type;
-  struct array {
-    T* start;
-    std::size_t n;
-  };
-  std::vector<array> all;
-  for (int round = 0; round < 3; ++round) {
-    for (const std::size_t n : {1u, 2u, 1u, 7u, 64u, 1u, 1000u}) {
-      all.push_back({a.allocate(n), n});
-      CHECK(reinterpret_cast<std::uintptr_t>(all.back().start) % alignof(T) == 0);
-      std::fill_n(reinterpret_cast<unsigned char*>(all.back().start), n * sizeof(T), static_cast<unsigned char>(all.size()));
-    }
-    for (std::size_t i = round == 2 ? 0 : all.size() / 2; i != all.size(); ++i) {
-      const auto* const bytes = reinterpret_cast<const unsigned char*>(all[i].start);
-      CHECK(std::count(bytes, bytes + all[i].n * sizeof(T), static_cast<unsigned char>(i + 1)) ==
-            static_cast<std::ptrdiff_t>(all[i].n * sizeof(T)));
-      a.deallocate(all[i].start, all[i].n);
-    }
-    all.resize(round == 2 ? 0 : all.size() / 2);
-  }
-}
 BOOST_AUTO_TEST_CASE(sizes_and_alignments) {
   own<char> shared;
-  take_and_give(own<char>());
-  take_and_give(own<std::array<char, 3>>(shared));
-  take_and_give(own<long>(shared));
-  take_and_give(own<aligned<16>>());
-  take_and_give(own<aligned<64>>());
-  take_and_give(own<aligned<64>>(shared));
-  take_and_give(own<aligned<4096>>());
-  take_and_give(own<std::array<char, 5000>>(shared));
-  take_and_give(own_pool_allocator<std::array<char, 24>, batch_reuse<>, checked>());
+  take_arrays(own<char>());
+  take_arrays(own<std::array<char, 3>>(shared));
+  take_arrays(own<long>(shared));
+  take_arrays(own<aligned<16>>());
+  take_arrays(own<aligned<64>>());
+  take_arrays(own<aligned<64>>(shared));
+  take_arrays(own<aligned<4096>>());
+  take_arrays(own<std::array<char, 5000>>(shared));
+  take_arrays(own_pool_allocator<std::array<char, 24>, batch_reuse<>, checked>());
   BOOST_CHECK_THROW((void)own<long>().allocate(static_cast<std::size_t>(-1) / 4), std::bad_array_new_length);
 }
 
@@ -182,101 +149,16 @@ BOOST_AUTO_TEST_CASE(an_array_may_have_room_for_more) {
 
 // ---- containers ----------------------------------------------------------------------------------------------------------
 
-template <class A, class T>
-using as = typename std::allocator_traits<A>::template rebind_alloc<T>;
-template <class A>
-using list_of = std::list<long, as<A, long>>;
-template <class A>
-using forward_list_of = std::forward_list<long, as<A, long>>;
-template <class A>
-using vector_of = std::vector<long, as<A, long>>;
-template <class A>
-using deque_of = std::deque<std::array<long, 80>, as<A, std::array<long, 80>>>;  // one in a node of libstdc++
-template <class A>
-using map_of = std::map<long, long, std::less<>, as<A, std::pair<const long, long>>>;
-template <class A>
-using multimap_of = std::multimap<long, long, std::less<>, as<A, std::pair<const long, long>>>;
-template <class A>
-using set_of = std::set<long, std::less<>, as<A, long>>;
-template <class A>
-using multiset_of = std::multiset<long, std::less<>, as<A, long>>;
-template <class A>
-using unordered_map_of = std::unordered_map<long, long, std::hash<long>, std::equal_to<>, as<A, std::pair<const long, long>>>;
-template <class A>
-using unordered_set_of = std::unordered_set<long, std::hash<long>, std::equal_to<>, as<A, long>>;
-template <class A>
-using unordered_multimap_of =
-    std::unordered_multimap<long, long, std::hash<long>, std::equal_to<>, as<A, std::pair<const long, long>>>;
-template <class A>
-using unordered_multiset_of = std::unordered_multiset<long, std::hash<long>, std::equal_to<>, as<A, long>>;
+constexpr auto is_of = [](const auto& container, const auto& allocator) { return container.get_allocator() == allocator; };
 
-/// Puts `n` elements in, from `first` on.
-template <class C>
-void put(C& c, long first, long n) {
-  for (long i = first; i < first + n; ++i) {
-    if constexpr (requires { typename C::mapped_type; }) c.emplace(i, -i);
-    else if constexpr (requires { typename C::key_type; }) c.emplace(i);
-    else if constexpr (requires { c.push_back({i}); }) c.push_back({i});
-    else c.push_front(i);
-  }
+template <template <class> class... Containers>
+void go_every_way_with_each() {
+  (go_every_way<Containers<own<char>>>(own<char>(), own<char>(), is_of), ...);
 }
-template <class C>
-long length(const C& c) {
-  return static_cast<long>(std::distance(c.begin(), c.end()));
+BOOST_AUTO_TEST_CASE(containers_go_every_way) {
+  go_every_way_with_each<list_of, forward_list_of, vector_of, deque_of, map_of, multimap_of, set_of, multiset_of,
+                         unordered_map_of, unordered_set_of, unordered_multimap_of, unordered_multiset_of>();
 }
-
-/// Copies, moves and swaps. Afterwards each is used further, so that a block comes back to where it isn't known if one is on
-/// the wrong side.
-template <class C>
-void go_every_way(const typename C::allocator_type& a, const typename C::allocator_type& b, called_from = {}) {
-  C expected(a);
-  put(expected, 0, 50);
-  C original(a);
-  put(original, 0, 50);
-  CHECK(original.get_allocator() == a && expected.get_allocator() == a);
-  C copy(original);
-  CHECK(copy.get_allocator() != a && copy == expected);  // a pool of its own
-  C copy_there(original, b);
-  CHECK(copy_there.get_allocator() == b && copy_there == expected);
-  const void* const first = &*original.begin();
-  C moved(std::move(original));
-  CHECK(moved.get_allocator() == a && original.get_allocator() == a && &*moved.begin() == first && moved == expected);
-  C moved_there(std::move(moved), b);  // element by element
-  CHECK(moved_there.get_allocator() == b && moved_there == expected);
-  put(copy_there, 900, 80);
-  copy_there = copy;  // it keeps its own pool
-  CHECK(copy_there.get_allocator() == b && copy_there == expected);
-  const void* const first_of_copy = &*copy.begin();
-  const auto of_copy = copy.get_allocator();
-  copy_there = std::move(copy);  // it takes the pool along
-  CHECK(copy_there.get_allocator() == of_copy && &*copy_there.begin() == first_of_copy && copy_there == expected);
-  using std::swap;
-  swap(copy_there, moved_there);  // the pools go along
-  CHECK(copy_there.get_allocator() == b && moved_there.get_allocator() == of_copy && &*moved_there.begin() == first_of_copy);
-  for (C* const one : {&original, &copy, &copy_there, &moved, &moved_there}) {
-    one->clear();
-    put(*one, 100, 60);
-    CHECK(length(*one) == 60);
-  }
-}
-
-template <class A>
-void all_containers_go_every_way(const A& a, const A& b, called_from = {}) {
-  go_every_way<list_of<A>>(a, b);
-  go_every_way<forward_list_of<A>>(a, b);
-  go_every_way<vector_of<A>>(a, b);
-  go_every_way<deque_of<A>>(a, b);
-  go_every_way<map_of<A>>(a, b);
-  go_every_way<multimap_of<A>>(a, b);
-  go_every_way<set_of<A>>(a, b);
-  go_every_way<multiset_of<A>>(a, b);
-  go_every_way<unordered_map_of<A>>(a, b);
-  go_every_way<unordered_set_of<A>>(a, b);
-  go_every_way<unordered_multimap_of<A>>(a, b);
-  go_every_way<unordered_multiset_of<A>>(a, b);
-}
-
-BOOST_AUTO_TEST_CASE(containers_go_every_way) { all_containers_go_every_way(own<char>(), own<char>()); }
 
 template <class... Policies>
 void go_every_way_over_a_resource(called_from = {}) {
@@ -284,9 +166,9 @@ void go_every_way_over_a_resource(called_from = {}) {
   {
     using allocator = own_pool_allocator<char, resource_store, Policies...>;
     const allocator a{resource_store(&here)}, b{resource_store(&there)};
-    go_every_way<list_of<allocator>>(a, b);
-    go_every_way<map_of<allocator>>(a, b);
-    go_every_way<unordered_map_of<allocator>>(a, b);
+    go_every_way<list_of<allocator>>(a, b, is_of);
+    go_every_way<map_of<allocator>>(a, b, is_of);
+    go_every_way<unordered_map_of<allocator>>(a, b, is_of);
     CHECK(here.calls() > 4);
   }
   CHECK(here.regions() == 0 && there.regions() == 0);
@@ -300,7 +182,7 @@ BOOST_AUTO_TEST_CASE(all_memory_goes_back) {
 template <class... Policies>
 void fill_some(called_from = {}) {
   using allocator = own_pool_allocator<char, Policies...>;
-  go_every_way<unordered_map_of<allocator>>(allocator(), allocator());
+  go_every_way<unordered_map_of<allocator>>(allocator(), allocator(), is_of);
 }
 constinit memory_budget budget(1 << 20);
 BOOST_AUTO_TEST_CASE(other_policies) {
@@ -339,18 +221,8 @@ BOOST_AUTO_TEST_CASE(containers_that_were_never_used) {
 BOOST_AUTO_TEST_CASE(nodes_go_from_one_to_another_that_shares_the_pool) {
   upstream memory;
   {
-    seen<char> shared{resource_store(&memory)};
-    list_of<seen<char>> a({1, 3, 5}, shared), b({2, 4, 6}, shared);
-    map_of<seen<char>> m({{1, 1}, {2, 2}}, shared), n({{3, 3}, {2, 2}}, shared);
-    const std::size_t calls = memory.calls();
-    const long* const first = &a.front();
-    b.splice(b.begin(), a, a.begin());
-    BOOST_TEST(&b.front() == first);
-    a.merge(b);
-    m.merge(n);
-    swap(m, n);
-    BOOST_TEST(memory.calls() == calls);
-    BOOST_TEST((m.size() == 1u && n.size() == 3u && a.size() == 6u));
+    const seen<char> shared{resource_store(&memory)};
+    move_nodes(shared, [&] { return std::pair(memory.calls(), memory.regions()); });
   }
   BOOST_TEST(memory.regions() == 0u);
 }

@@ -1,10 +1,8 @@
 // Static pools: usable before main and after it, one for each tag, without initialiser or destructor.
 #include <boost/test/unit_test.hpp>
 
-#include <cstddef>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <thread>
 #include <type_traits>
 

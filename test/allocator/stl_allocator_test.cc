@@ -9,30 +9,27 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <deque>
 #include <forward_list>
 #include <functional>
 #include <future>
-#include <iterator>
 #include <limits>
 #include <list>
 #include <map>
 #include <memory>
 #include <memory_resource>
 #include <new>
-#include <random>
 #include <scoped_allocator>
 #include <string>
 #include <thread>
 #include <tuple>
 #include <type_traits>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "tarn/allocator/size_class_pool.h"
 #include "tarn/allocator/stl_allocator.h"
 #include "tarn/policies/store/resource_store.h"
+#include "tarn/test/allocator/whole_containers.h"
 #include "tarn/test/support/check.h"
 #include "tarn/test/support/upstream.h"
 
@@ -88,11 +85,6 @@ class ledger {
   std::size_t calls_ = 0;
   std::size_t limit_ = no_limit;
   std::size_t faults_ = 0;
-};
-
-template <std::size_t Align>
-struct alignas(Align) aligned {
-  long value = 0;
 };
 
 template <class T>
@@ -198,42 +190,6 @@ struct counting_source : stl_allocator<T, ledger> {
 static_assert(std::is_same_v<std::allocator_traits<counting_source<int>>::rebind_alloc<long>, counting_source<long>>);
 
 // ---- blocks ----------------------------------------------------------------------------------------------------------------
-
-/// Takes arrays of many lengths, fills them to the last byte, and gives them back in another order.
-template <class A>
-void take_arrays(A allocator, called_from = {}) {
-  using T = typename A::value_type;
-  struct array {
-    T* start;
-    std::size_t n;
-    int stamp;
-  };
-  std::mt19937 random(7);
-  std::vector<array> arrays;
-  const auto bytes_of = [](const array& a) { return reinterpret_cast<unsigned char*>(a.start); };
-  const auto is_intact = [&](const array& a) {
-    return std::all_of(bytes_of(a), bytes_of(a) + a.n * sizeof(T), [&](unsigned char byte) { return byte == a.stamp; });
-  };
-  for (unsigned round = 0; round < 3; ++round) {
-    for (const std::size_t n : {0u, 1u, 1u, 2u, 3u, 7u, 8u, 31u, 64u, 100u, 129u, 500u, 513u, 1000u, 1u, 2u, 0u})
-      if (n * sizeof(T) <= 1u << 20) {
-        arrays.push_back({allocator.allocate(n), n, static_cast<int>(arrays.size() % 251)});
-        REQUIRE(arrays.back().start != nullptr);
-        CHECK(is_aligned(arrays.back().start));
-        if (n != 0) std::memset(bytes_of(arrays.back()), arrays.back().stamp, n * sizeof(T));
-      }
-    allocator.deallocate(nullptr, 0);  // as libc++'s vector does
-    std::shuffle(arrays.begin(), arrays.end(), random);
-    for (std::size_t keep = arrays.size() / (round + 2); arrays.size() > keep; arrays.pop_back()) {
-      CHECK(is_intact(arrays.back()));
-      allocator.deallocate(arrays.back().start, arrays.back().n);
-    }
-  }
-  for (const array& a : arrays) {
-    CHECK(is_intact(a));
-    allocator.deallocate(a.start, a.n);
-  }
-}
 
 BOOST_AUTO_TEST_CASE(none_one_and_many_objects) {
   take_arrays(stl_allocator<char>());
@@ -506,119 +462,38 @@ BOOST_AUTO_TEST_CASE(a_source_that_refuses_changes_nothing) {
 
 // ---- whole containers, whichever way they are copied, moved and swapped: each block returns to where it came from -------
 
-template <class T>
-using from = stl_allocator<T, ledger>;
-template <class T>
-using list_of = std::list<T, from<T>>;
-template <class T>
-using forward_list_of = std::forward_list<T, from<T>>;
-template <class T>
-using vector_of = std::vector<T, from<T>>;
-template <class T>
-using deque_of = std::deque<T, from<T>>;
-template <class T>
-using map_of = std::map<T, T, std::less<T>, from<std::pair<const T, T>>>;
-template <class T>
-using unordered_map_of = std::unordered_map<T, T, std::hash<T>, std::equal_to<T>, from<std::pair<const T, T>>>;
-using text = std::basic_string<char, std::char_traits<char>, from<char>>;
+using from = stl_allocator<char, ledger>;
+using text = std::basic_string<char, std::char_traits<char>, from>;
 
-/// Puts `n` elements in, from `first` on.
 template <class C>
-void put(C& c, int first, int n) {
-  for (int i = first; i < first + n; ++i) {
-    using value = typename C::value_type;
-    if constexpr (requires { typename C::mapped_type; }) c.emplace(i, -i);
-    else if constexpr (requires { typename C::key_type; }) c.emplace(i);
-    else if constexpr (requires { c.push_back(value()); }) c.push_back(static_cast<value>(i));
-    else c.push_front(static_cast<value>(i));
-  }
-}
-template <class C>
-void drop_one(C& c) {
-  if constexpr (requires { c.erase(c.begin()); }) c.erase(c.begin());
-  else c.pop_front();
-}
-template <class C>
-const void* address_of_first(const C& c) {
-  return &*c.begin();
-}
-template <class C>
-std::size_t length(const C& c) {
-  return static_cast<std::size_t>(std::distance(c.begin(), c.end()));
-}
-
-/// Copies, moves and swaps of containers with unequal sources. Afterwards each is used further, so that a block that is on the
-/// wrong side comes back there.
-template <class C>
-void go_every_way(called_from = {}) {
-  ledger here, there, elsewhere;
-  const auto filled = [](ledger& from) {
-    C c{typename C::allocator_type(from)};
-    put(c, 0, 50);
-    return c;
-  };
-  const auto is_in = [](const C& c, const ledger& its) {  // its elements lie there
-    return std::all_of(c.begin(), c.end(), [&](const auto& element) { return its.holds(&element); }) &&
-           &c.get_allocator().source() == &its;
-  };
-  {
-    const C expected = filled(elsewhere);
-    C original = filled(here), copy(original), copy_there(original, there);
-    CHECK(is_in(copy, here) && is_in(copy_there, there) && copy == expected && copy_there == expected);
-    C moved(std::move(original));
-    CHECK(is_in(moved, here) && moved == expected);
-    C moved_there(std::move(moved), there);  // element by element
-    CHECK(is_in(moved_there, there) && moved_there == expected);
-    put(copy_there, 900, 80);
-    copy_there = copy;  // it keeps its own source
-    CHECK(is_in(copy_there, there) && copy_there == expected);
-    const void* const first = address_of_first(copy);
-    copy_there = std::move(copy);  // it takes the source along, and what it had goes back
-    CHECK(is_in(copy_there, here) && address_of_first(copy_there) == first && copy_there == expected);
-    const std::size_t calls = here.calls() + there.calls();
-    using std::swap;
-    swap(copy_there, moved_there);  // the sources go along
-    CHECK(is_in(copy_there, there) && is_in(moved_there, here) && address_of_first(moved_there) == first);
-    CHECK(here.calls() + there.calls() == calls);
-    for (C* const one : {&original, &copy, &copy_there, &moved, &moved_there}) {
-      one->clear();
-      put(*one, 100, 60);
-      drop_one(*one);
-      CHECK(length(*one) == 59);
-    }
-  }
-  CHECK(here.blocks() + there.blocks() + elsewhere.blocks() == 0);
-  CHECK(here.faults() + there.faults() + elsewhere.faults() == 0);
+void go_every_way_between_ledgers(called_from = {}) {
+  ledger here, there;
+  go_every_way<C>(here, there, [](const C& c, const typename C::allocator_type& its) {
+    return std::all_of(c.begin(), c.end(), [&](const auto& element) { return its.source().holds(&element); }) &&
+           c.get_allocator() == its;
+  });
+  CHECK(here.blocks() + there.blocks() == 0);
+  CHECK(here.faults() + there.faults() == 0);
 }
 
 BOOST_AUTO_TEST_CASE(containers_go_every_way) {
-  go_every_way<list_of<long>>();
-  go_every_way<forward_list_of<long>>();
-  go_every_way<vector_of<long>>();
-  go_every_way<deque_of<long>>();
-  go_every_way<text>();
-  go_every_way<map_of<long>>();
-  go_every_way<unordered_map_of<long>>();
+  go_every_way_between_ledgers<list_of<from>>();
+  go_every_way_between_ledgers<forward_list_of<from>>();
+  go_every_way_between_ledgers<vector_of<from>>();
+  go_every_way_between_ledgers<deque_of<from>>();
+  go_every_way_between_ledgers<text>();
+  go_every_way_between_ledgers<map_of<from>>();
+  go_every_way_between_ledgers<unordered_map_of<from>>();
 }
 
 BOOST_AUTO_TEST_CASE(moving_nodes_asks_no_source) {
   ledger blocks;
-  list_of<long> a({1, 3, 5}, blocks), b({2, 4, 6}, blocks);
-  map_of<long> m({{1, 1}, {2, 2}}, blocks), n({{3, 3}, {2, 2}}, blocks);
-  const std::size_t calls = blocks.calls();
-  const std::size_t live = blocks.blocks();
-  const long* const first = &a.front();
-  b.splice(b.begin(), a, a.begin());
-  BOOST_TEST(&b.front() == first);
-  a.merge(b);
-  m.merge(n);
-  auto node = m.extract(1);
-  node.key() = 9;
-  n.insert(std::move(node));
-  swap(m, n);
-  BOOST_TEST(blocks.calls() == calls);
-  BOOST_TEST(blocks.blocks() == live);
-  BOOST_TEST(m.size() + n.size() == 4u);
+  const auto held = [&] { return std::pair(blocks.calls(), blocks.blocks()); };
+  move_nodes(from(blocks), held);
+  map_of<from> m({{1, 1}}, blocks), n({{2, 2}}, blocks);
+  const auto before = held();
+  n.insert(m.extract(1));
+  BOOST_TEST((held() == before && n.size() == 2u));
 }
 
 // ---- other users of allocators ----------------------------------------------------------------------------------------------

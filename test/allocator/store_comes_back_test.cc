@@ -15,7 +15,6 @@
 #include <mutex>
 #include <new>
 #include <optional>
-#include <string>
 #include <thread>
 #include <type_traits>
 #include <utility>

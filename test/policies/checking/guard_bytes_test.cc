@@ -1,12 +1,9 @@
 // Guard bytes around a block, and the fill of a free one: every byte that somebody writes is seen, and told exactly.
 #include <boost/test/unit_test.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
-#include <utility>
 #include <vector>
 
 #include "tarn/policies/checking/block_checks.h"

@@ -4,7 +4,6 @@
 #include <boost/test/unit_test.hpp>
 
 #include <atomic>
-#include <cstddef>
 #include <cstdlib>
 #include <random>
 #include <span>

@@ -2,7 +2,6 @@
 // nor can he write one that is followed.
 #include <boost/test/unit_test.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>

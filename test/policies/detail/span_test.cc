@@ -2,7 +2,6 @@
 #include <boost/test/unit_test.hpp>
 
 #include <array>
-#include <cstddef>
 #include <deque>
 #include <iterator>
 #include <memory>

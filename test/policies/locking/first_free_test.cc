@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <thread>
 #include <tuple>
-#include <utility>
 #include <vector>
 
 #include "tarn/allocator/pool.h"

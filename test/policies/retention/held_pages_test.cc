@@ -1,12 +1,8 @@
 // return_empty_pages: how much it holds and how often it asks the system; and what a sanitizer would hide.
 #include <boost/test/unit_test.hpp>
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdio>
-#include <cstring>
-#include <vector>
 
 #include "tarn/allocator/pool.h"
 #include "tarn/test/policies/checking/recording.h"

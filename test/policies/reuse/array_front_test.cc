@@ -2,7 +2,6 @@
 #include <boost/test/unit_test.hpp>
 
 #include <cstddef>
-#include <cstdint>
 #include <random>
 #include <tuple>
 #include <vector>

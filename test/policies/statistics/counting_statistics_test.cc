@@ -2,10 +2,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <barrier>
 #include <cstddef>
-#include <memory>
 #include <mutex>
 #include <new>
 #include <random>

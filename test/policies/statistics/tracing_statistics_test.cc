@@ -9,7 +9,6 @@
 #include <random>
 #include <set>
 #include <span>
-#include <string>
 #include <thread>
 #include <utility>
 #include <vector>

@@ -9,7 +9,6 @@
 #include <future>
 #include <list>
 #include <memory_resource>
-#include <mutex>
 #include <new>
 #include <thread>
 #include <type_traits>

@@ -2,13 +2,9 @@
 // that goes back waits for no thread that is at a store.
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
-#include <initializer_list>
 #include <memory>
-#include <span>
 #include <thread>
-#include <type_traits>
 #include <utility>
 #include <vector>
 

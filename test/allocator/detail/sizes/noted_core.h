@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <vector>
 
 #include "tarn/allocator/detail/sizes/size_caches.h"
