@@ -178,24 +178,20 @@ def compile_fail(name, text, wanted):
 
 WRONG = 'template <class T> struct pool { static_assert(sizeof(T) > 1, "tarn: [R1] too small"); };\n'
 SPLIT = "RIGHT(pool<int> p;)\nWRONG(pool<char> p;)\n"
-SAYS = "// expect: tarn: [R1] too small\n"
+SAYS = ": tarn: [R1] too small\n"
 
 
 def compile_fails():
-    def one(name):
-        return f"{SAYS}namespace {name} {{\n{SPLIT}}}  // namespace {name}\n\n"
-
-    good, bad = WRONG + one("good"), one("bad")
+    good, bad = (f"{before}\n// case {name}{SAYS}{SPLIT}" for name, before in (("good", WRONG), ("bad", "")))
     return [
         compile_fail("right cases of one file pass", good + bad, None),
         compile_fail("wrong code that compiles fails, beside a case that doesn't", good + bad.replace("char", "long"),
                      r"ok    good \((?:.*\n)*FAIL  bad \(.*\n.*must not"),
         compile_fail("another message fails", good + bad.replace("too small", "too large"), r"FAIL  bad \(.*\n.*no error says"),
-        compile_fail("a twin that does not compile fails", SAYS + WRONG + SPLIT.replace("int", "char"), "a twin"),
+        compile_fail("a twin that does not compile fails", "// expect" + SAYS + WRONG + SPLIT.replace("int", "char"), "a twin"),
         compile_fail("two errors fail", good + bad.replace("char> p;", "char> p; int i = nothing;"), "gives 2 errors"),
-        compile_fail("a case without expectation fails", good + bad.replace(SAYS, ""), "nothing to expect"),
+        compile_fail("a case without expectation fails", good + bad.replace(SAYS, "\n"), "nothing to expect"),
         compile_fail("a case without twin fails", good + bad.replace(SPLIT, "pool<char> p;\n"), r"FAIL  bad \(.*\n.*no twin"),
-        compile_fail("a case that does not end fails", good + bad.replace("}  // namespace bad", "}"), "outside of a case"),
     ]
 
 
