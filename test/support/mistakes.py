@@ -23,7 +23,6 @@ FIRST = r'^ +\(f?"((?:[^"\\]|\\.)+)", '  # of the rows of a list: a name first
 # (test, where its mistakes stand, the pattern of one with its name; what must stand in front of the first, if anything)
 LISTS = [
     ("//test/schedule:{}", "test/schedule/*_test.cc", r'(?:found|wrong)\w*<[^;"]*>\(\s*"([^"]+)"', ""),
-    ("//test/models:models", "test/models/runs.txt", r"^(fork +[a-z_]+ +[A-Z][A-Z_]*.*)$", ""),
     ("//test/fuzz:fuzz_test", "test/fuzz/run_fuzz.py", r'Mistake\("\w+", "([^"]+)"', ""),
     ("//test/codegen:codegen", "test/codegen/limits.txt", r"^!(\w+)", ""),
     ("//test/codegen:codegen", "test/codegen/check_codegen.py", r'\("([^"]+)", [a-z_]+\)', "for name, find in"),

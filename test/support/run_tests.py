@@ -26,7 +26,7 @@ class Configuration:
     without: tuple = ()  # tags that it must not have
 
 
-NEEDS = ("needs_clang", "needs_cmake", "needs_programs", "needs_spin", "needs_valgrind")
+NEEDS = ("needs_clang", "needs_cmake", "needs_programs", "needs_valgrind")
 # The same result in every configuration: the first of a tier runs these, the others leave them.
 ONCE = ("any_config",)
 UNDER_ASAN = ONCE + ("no_sanitizers",)
