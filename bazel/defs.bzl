@@ -1,4 +1,4 @@
-"""The macros of tarn's BUILD files: tarn_headers, tarn_test(s), compile_fail_test, script_test."""
+"""The macros of tarn's BUILD files: tarn_headers, tarn_test(s), compile_fail_test, library_test, script_test."""
 
 load("@rules_cc//cc:defs.bzl", "CcInfo", "cc_library", "cc_test")
 
@@ -70,21 +70,18 @@ def tarn_tests(tests, deps = [], **kwargs):
             **kwargs
         )
 
-def compile_fail_test(name, srcs, deps = [], **kwargs):
+def compile_fail_test(name, srcs, **kwargs):
     """Code that must not compile, each case with its right twin. test/compile_fail/README.md says what stands in a file.
 
     Args:
       name: the test. It has one case for each mistake and compiler, and one for each file's twins.
       srcs: the files.
-      deps: the libraries that they include.
-      **kwargs: as for any test.
+      **kwargs: as for library_test.
     """
-    script_test(
+    library_test(
         name = name,
         script = "//test/support:check_compile_fail.py",
         srcs = srcs,
-        deps = deps,
-        tags = kwargs.pop("tags", []) + ["any_config"],
         **kwargs
     )
 
@@ -118,3 +115,19 @@ script_test = rule(
         "_compilers": attr.label(default = "//test/support:compilers.py", allow_single_file = True),
     },
 )
+
+def library_test(name, tags = [], deps = ["//allocator", "//policies"], **kwargs):
+    """A script that compiles the library, with compilers and flags of its own: the same result in every configuration.
+
+    Args:
+      name: the test.
+      tags: besides `any_config`.
+      deps: the libraries whose headers it compiles.
+      **kwargs: as for script_test.
+    """
+    script_test(
+        name = name,
+        tags = ["any_config"] + tags,
+        deps = deps,
+        **kwargs
+    )

@@ -71,7 +71,6 @@ require_for_all_tests() {
   require lldb-19 "the test of its commands for pools" lldb-19
   require python3-lldb-19 "lldb's scripts" /usr/lib/llvm-19/lib/python3*/*-packages/lldb/__init__.py
   require heaptrack "the test that it is told of blocks" heaptrack heaptrack_print
-  require spin "the test that searches models of what threads do" spin
   require cmake "the test that tarn can be used from CMake" cmake
   require make "CMake calls it" make
   require git "a program that runs over tarn" git

@@ -1,8 +1,6 @@
 // A: parameters of name policies.
 #include "tarn/allocator/pool.h"
 
-// expect: tarn: [A1] named was given no text, or more than the 63 characters that the registry keeps
-namespace a1_no_name {
+// case a1_no_name: tarn: [A1] named was given no text, or more than the 63 characters that the registry keeps
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::named<"a">> right;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::named<"">> wrong;)
-}  // namespace a1_no_name

@@ -5,18 +5,15 @@
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/xmalloc.h"
 
-// expect: release
+// case absent_release: release
 // mentions: may_return_chunks
 // Chunks can't go back while a reader may look into them: the notes name the constant `may_return_chunks`.
-namespace absent_release {
 RIGHT(void use(tarn::object_pool<long, tarn::thread_cached<>>& right) { right.release(); })
 WRONG(void use(tarn::object_pool<long, tarn::lock_free>& wrong) { wrong.release(); })
-}  // namespace absent_release
 
-// expect: statistics
+// case absent_statistics: statistics
 // mentions: counts
 // The pool counts nothing, so there is nothing to read: the notes name the constant `counts`.
-namespace absent_statistics {
 struct allocation_count : tarn::no_statistics {
   static constexpr tarn::statistics_traits traits{.counts = true};
   template <class Traits>
@@ -33,55 +30,42 @@ struct allocation_count : tarn::no_statistics {
 
 RIGHT(tarn::pool<tarn::static_size<64>, allocation_count> right; std::size_t use() { return right.statistics(); })
 WRONG(tarn::pool<tarn::static_size<64>> wrong; auto use() { return wrong.statistics(); })
-}  // namespace absent_statistics
 
-// expect: trim
+// case absent_trim_lock_free: trim
 // mentions: may_return_chunks
 // A thread that takes a block may still look into a chunk that another gives back.
-namespace absent_trim_lock_free {
 RIGHT(void use(tarn::pool<tarn::static_size<64>, tarn::thread_cached<>>& right) { right.trim(); })
 WRONG(void use(tarn::pool<tarn::static_size<64>, tarn::lock_free>& wrong) { wrong.trim(); })
-}  // namespace absent_trim_lock_free
 
-// expect: bytes_for
+// case absent_bytes_for: bytes_for
 // mentions: takes_a_buffer
 // The heap gives one chunk after the other: the notes name the constant `takes_a_buffer`.
-namespace absent_bytes_for {
 RIGHT(using pool = tarn::pool<tarn::static_size<64>, tarn::buffer_store>;)
 WRONG(using pool = tarn::pool<tarn::static_size<64>>;)
 std::size_t use() { return pool::bytes_for(100); }
-}  // namespace absent_bytes_for
 
-// expect: blocks_in
+// case absent_blocks_in: blocks_in
 // mentions: size_is_given_at_run_time
 // What a block takes isn't known before its size is: it is an argument, then.
-namespace absent_blocks_in {
 using pool = tarn::pool<tarn::dynamic_size, tarn::buffer_store>;
 
 RIGHT(std::size_t use() { return pool::blocks_in(4096, tarn::dynamic_size{48}); })
 WRONG(std::size_t use() { return pool::blocks_in(4096); })
-}  // namespace absent_blocks_in
 
-// expect: trim
+// case absent_trim_of_many_sizes: trim
 // mentions: may_return_chunks
-namespace absent_trim_of_many_sizes {
 struct messages;
 RIGHT(std::size_t use() { return tarn::xallocator<messages, tarn::thread_cached<>>::trim(); })
 WRONG(std::size_t use() { return tarn::xallocator<messages, tarn::lock_free>::trim(); })
-}  // namespace absent_trim_of_many_sizes
 
-// expect: verify
+// case absent_verify: verify
 // mentions: can_verify
 // Nothing is written around blocks or into free ones, so there is nothing to look at: the notes name the constant `can_verify`.
-namespace absent_verify {
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::checked> right; std::size_t use() { return right.verify(); })
 WRONG(tarn::pool<tarn::static_size<64>> wrong; std::size_t use() { return wrong.verify(); })
-}  // namespace absent_verify
 
-// expect: maintain
+// case absent_maintain: maintain
 // mentions: has_maintenance
 // Nothing grows ahead and nothing goes back: the notes name the constant `has_maintenance`.
-namespace absent_maintain {
 RIGHT(void use(tarn::pool<tarn::static_size<64>, tarn::grow_ahead<100>>& right) { right.maintain(); })
 WRONG(void use(tarn::pool<tarn::static_size<64>>& wrong) { wrong.maintain(); })
-}  // namespace absent_maintain

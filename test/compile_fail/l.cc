@@ -3,35 +3,28 @@
 
 #include "tarn/allocator/pool.h"
 
-// expect: tarn: [L1] mutex_locking was given a type without lock() and unlock()
-namespace l1_locking_without_mutex {
+// case l1_locking_without_mutex: tarn: [L1] mutex_locking was given a type without lock() and unlock()
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::mutex_locking<>> right;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::mutex_locking<int>> wrong; void use() { wrong.deallocate(wrong.allocate()); })
-}  // namespace l1_locking_without_mutex
 
-// expect: tarn: [L2] grouped_locking was given a type without lock() and unlock() as its mutex
+// case l2_group_without_mutex: tarn: [L2] grouped_locking was given a type without lock() and unlock() as its mutex
 // Two groups, by mistake: the second argument is the mutex.
-namespace l2_group_without_mutex {
 struct audio {};
 struct video {};
 
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::grouped_locking<audio, std::mutex>> right;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::grouped_locking<audio, video>> wrong;
       void use() { wrong.deallocate(wrong.allocate()); })
-}  // namespace l2_group_without_mutex
 
-// expect: tarn: [L3] thread_cached was given a number of threads or blocks that it doesn't support
-namespace l3_magazines_of_500 {
+// case l3_magazines_of_500: tarn: [L3] thread_cached was given a number of threads or blocks that it doesn't support
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::thread_cached<16, 62>> right;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::thread_cached<16, 500>> wrong;)
-}  // namespace l3_magazines_of_500
 
+// case l4_nobody_knows_this_system
 // expect: tarn: [L4] interrupt_locking was given a type that can't mask interrupts, or none, and tarn has none for this target
-namespace l4_nobody_knows_this_system {
 struct mask {
   static int save_and_mask() noexcept { return 0; }
   static void restore(int) noexcept {}
 };
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::interrupt_locking<mask>> right;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::interrupt_locking<>> wrong;)
-}  // namespace l4_nobody_knows_this_system

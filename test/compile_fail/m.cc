@@ -1,10 +1,9 @@
 // M: multipools.
 #include "tarn/allocator/multipool.h"
 
-// expect: tarn: [M1] multipool<...> was asked for a type that isn't in its list
+// case m1_multipool_base_type: tarn: [M1] multipool<...> was asked for a type that isn't in its list
 // expect: add the type, or use the object's own type
 // Through a pointer to its base an object can't be given back: the base has no pool.
-namespace m1_multipool_base_type {
 struct Thing {
   virtual ~Thing() = default;
 };
@@ -14,10 +13,8 @@ tarn::multipool<Door> things;
 
 RIGHT(void right(Door* door) { things.destroy(door); })
 WRONG(void wrong(Thing* thing) { things.destroy(thing); })
-}  // namespace m1_multipool_base_type
 
-// expect: tarn: [M1] multipool<...> was asked for a type that isn't in its list
-namespace m1_multipool_unknown_type {
+// case m1_multipool_unknown_type: tarn: [M1] multipool<...> was asked for a type that isn't in its list
 struct Wall {};
 struct Door {};
 struct Key {};
@@ -26,13 +23,10 @@ tarn::multipool<Wall, Door> things;
 
 RIGHT(void use() { things.destroy(things.construct<Door>()); })
 WRONG(void use() { things.destroy(things.construct<Key>()); })
-}  // namespace m1_multipool_unknown_type
 
-// expect: tarn: [M2] multipool<...> lists a type twice, but finds each pool by its type
-namespace m2_multipool_type_twice {
+// case m2_multipool_type_twice: tarn: [M2] multipool<...> lists a type twice, but finds each pool by its type
 struct Wall {};
 struct Door {};
 
 RIGHT(tarn::multipool<Wall, Door> right; void use() { right.destroy(right.construct<Wall>()); })
 WRONG(tarn::multipool<Wall, Door, Wall> wrong; void use() { wrong.destroy(wrong.construct<Wall>()); })
-}  // namespace m2_multipool_type_twice

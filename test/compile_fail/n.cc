@@ -1,8 +1,8 @@
 // N: classes and the pools that macros give them.
 #include "tarn/allocator/memory_pool_macros.h"
 
+// case n1_prepare_without_any_pool
 // expect: tarn: [N1] PREPARE_MEMORY_POOL was given a class without its own pool (a base class may have one)
-namespace n1_prepare_without_any_pool {
 struct Node {
   int value = 0;
 #ifdef TARN_TWIN
@@ -11,10 +11,9 @@ struct Node {
 };
 
 void prepare() { PREPARE_MEMORY_POOL(Node, 1024); }
-}  // namespace n1_prepare_without_any_pool
 
+// case n1_prepare_without_pool
 // expect: tarn: [N1] PREPARE_MEMORY_POOL was given a class without its own pool (a base class may have one)
-namespace n1_prepare_without_pool {
 struct Node {
   virtual ~Node() = default;
   DECLARE_MEMORY_POOL(Node)
@@ -27,10 +26,9 @@ struct Leaf : Node {
 };
 
 void prepare() { PREPARE_MEMORY_POOL(Leaf, 1024); }
-}  // namespace n1_prepare_without_pool
 
+// case n3_new_is_a_macro
 // expect: tarn: [N3] DECLARE_MEMORY_POOL was used where new is a macro, as debug heaps define it, so operator new can't be
-namespace n3_new_is_a_macro {
 #ifndef TARN_TWIN
 #define new new(__FILE__, __LINE__)
 #endif
@@ -38,10 +36,9 @@ struct Node {
   int value = 0;
   DECLARE_MEMORY_POOL(Node)
 };
-}  // namespace n3_new_is_a_macro
 
+// case n2_name_of_another_class
 // expect: tarn: [N2] DECLARE_MEMORY_POOL was given a different class from the one that contains it, which would have no pool
-namespace n2_name_of_another_class {
 struct Order {
   int id = 0;
   DECLARE_MEMORY_POOL(Order)
@@ -53,10 +50,9 @@ WRONG(DECLARE_MEMORY_POOL(Order))
 };
 
 void use() { delete new Trade; }
-}  // namespace n2_name_of_another_class
 
+// case n2_name_of_another_class_in_a_template
 // expect: tarn: [N2] DECLARE_MEMORY_POOL was given a different class from the one that contains it, which would have no pool
-namespace n2_name_of_another_class_in_a_template {
 struct crowd;
 struct Order {
   int id = 0;
@@ -69,4 +65,3 @@ WRONG(DECLARE_MEMORY_POOL_GROUPED(Order, crowd))
 };
 
 void use() { delete new Trade<double>; }
-}  // namespace n2_name_of_another_class_in_a_template

@@ -4,8 +4,7 @@
 #include "tarn/allocator/object_pool.h"
 #include "tarn/allocator/recycling_pool.h"
 
-// expect: tarn: [O1] object_pool was given an array, a reference, a function, void or an abstract class
-namespace o1_abstract_class {
+// case o1_abstract_class: tarn: [O1] object_pool was given an array, a reference, a function, void or an abstract class
 struct shape {
   virtual ~shape() = default;
   virtual double area() const = 0;
@@ -16,28 +15,20 @@ struct square final : shape {
 
 RIGHT(tarn::object_pool<square> right; void use() { right.destroy(right.construct()); })
 WRONG(tarn::object_pool<shape> wrong; void use() { wrong.destroy(wrong.construct()); })
-}  // namespace o1_abstract_class
 
-// expect: tarn: [O1] object_pool was given an array, a reference, a function, void or an abstract class
-namespace o1_array {
+// case o1_array: tarn: [O1] object_pool was given an array, a reference, a function, void or an abstract class
 RIGHT(tarn::object_pool<std::array<int, 4>> right; void use() { right.destroy(right.construct()); })
 WRONG(tarn::object_pool<int[4]> wrong; void use() { wrong.destroy(wrong.construct()); })
-}  // namespace o1_array
 
-// expect: tarn: [O1] object_pool was given an array, a reference, a function, void or an abstract class
-namespace o1_reference {
+// case o1_reference: tarn: [O1] object_pool was given an array, a reference, a function, void or an abstract class
 RIGHT(tarn::object_pool<int> right; void use() { right.destroy(right.construct()); })
 WRONG(tarn::object_pool<int&> wrong; void use() { wrong.destroy(wrong.construct()); })
-}  // namespace o1_reference
 
-// expect: tarn: [O1] object_pool was given an array, a reference, a function, void or an abstract class
-namespace o1_void {
+// case o1_void: tarn: [O1] object_pool was given an array, a reference, a function, void or an abstract class
 RIGHT(tarn::object_pool<int> right; void use() { right.destroy(right.construct()); })
 WRONG(tarn::object_pool<void> wrong; void use() { wrong.destroy(wrong.construct()); })
-}  // namespace o1_void
 
-// expect: tarn: [O2] recycling_pool was given a type without reset()
-namespace o2_no_reset {
+// case o2_no_reset: tarn: [O2] recycling_pool was given a type without reset()
 struct Plain {
   int used = 0;
 };
@@ -53,10 +44,8 @@ tarn::object_pool<Plain> right_too;
 tarn::recycling_pool<Plain> wrong;
 void use() { wrong.release(wrong.acquire()); }
 #endif
-}  // namespace o2_no_reset
 
-// expect: tarn: [O3] recycling_pool was given a type without a default constructor
-namespace o3_no_default_constructor {
+// case o3_no_default_constructor: tarn: [O3] recycling_pool was given a type without a default constructor
 struct Grid {
 #ifdef TARN_TWIN
   Grid() : Grid(8) {}
@@ -68,10 +57,9 @@ struct Grid {
 
 tarn::recycling_pool<Grid> grids;
 void use() { grids.release(grids.acquire()); }
-}  // namespace o3_no_default_constructor
 
+// case o4_recycling_pool_that_is_checked
 // expect: tarn: [O4] recycling_pool was given a checking policy that overwrites or blocks access to free blocks, in which it
-namespace o4_recycling_pool_that_is_checked {
 struct Grid {
   void reset() { used = 0; }
   int used = 0;
@@ -79,11 +67,9 @@ struct Grid {
 
 RIGHT(tarn::recycling_pool<Grid, tarn::hardened> right; void use() { right.release(right.acquire()); })
 WRONG(tarn::recycling_pool<Grid, tarn::checked> wrong; void use() { wrong.release(wrong.acquire()); })
-}  // namespace o4_recycling_pool_that_is_checked
 
-// expect: tarn: [O5] object_pool was given a type whose destructor may throw
 // shows: FM-52
-namespace o5_destructor_that_throws {
+// case o5_destructor_that_throws: tarn: [O5] object_pool was given a type whose destructor may throw
 struct loud {
   ~loud() noexcept(false) {}
 };
@@ -93,10 +79,8 @@ struct quiet {
 
 RIGHT(tarn::object_pool<quiet> right; void use() { right.destroy(right.construct()); })
 WRONG(tarn::object_pool<loud> wrong; void use() { wrong.destroy(wrong.construct()); })
-}  // namespace o5_destructor_that_throws
 
-// expect: tarn: [O6] recycling_pool was combined with reclaim_and_retry
-namespace o6_recycling_pool_that_others_ask {
+// case o6_recycling_pool_that_others_ask: tarn: [O6] recycling_pool was combined with reclaim_and_retry
 struct Grid {
   void reset() { used = 0; }
   int used = 0;
@@ -105,47 +89,40 @@ struct Grid {
 RIGHT(tarn::recycling_pool<Grid, tarn::fall_back_to<tarn::heap_store>, tarn::static_array_store<4>> right;
       void use() { right.release(right.acquire()); })
 WRONG(tarn::recycling_pool<Grid, tarn::reclaim_and_retry<>> wrong; void use() { wrong.release(wrong.acquire()); })
-}  // namespace o6_recycling_pool_that_others_ask
 
+// case o7_blocks_reserved_in_a_pool_of_objects
 // expect: tarn: [O7] blocks were reserved in an object_pool, but a reserved block isn't an object
-namespace o7_blocks_reserved_in_a_pool_of_objects {
 RIGHT(tarn::pool<tarn::size_of<long>> blocks; void use() { blocks.reserve(10); })
 WRONG(tarn::object_pool<long> objects; void use() { objects.blocks().reserve_blocks(10); })
-}  // namespace o7_blocks_reserved_in_a_pool_of_objects
 
-// expect: tarn: [O7] blocks were reserved in an object_pool, but a reserved block isn't an object
-namespace o7_the_same_without_exceptions {
+// case o7_the_same_without_exceptions: tarn: [O7] blocks were reserved in an object_pool, but a reserved block isn't an object
 RIGHT(tarn::pool<tarn::size_of<long>> blocks; void use() { blocks.reserve(10); })
 WRONG(tarn::object_pool<long> objects; void use() { objects.blocks().try_reserve_blocks(10); })
-}  // namespace o7_the_same_without_exceptions
 
+// case o8_iterators_beside_magazines
 // expect: tarn: [O8] an object_pool's iterators don't see blocks on guarded pages, in threads' magazines, on lock_free's stack
-namespace o8_iterators_beside_magazines {
 RIGHT(tarn::object_pool<long> pool; void use() {
   for (long& one : pool) ++one;
 })
 WRONG(tarn::object_pool<long, tarn::thread_cached<>> pool; void use() {
   for (long& one : pool) ++one;
 })
-}  // namespace o8_iterators_beside_magazines
 
+// case o8_parts_of_a_stack
 // expect: tarn: [O8] an object_pool's iterators don't see blocks on guarded pages, in threads' magazines, on lock_free's stack
-namespace o8_parts_of_a_stack {
 RIGHT(tarn::object_pool<long> pool; void use() {
   for (long& one : pool.parts(4)[2]) ++one;
 })
 WRONG(tarn::object_pool<long, tarn::lock_free> pool; void use() {
   for (long& one : pool.parts(4)[2]) ++one;
 })
-}  // namespace o8_parts_of_a_stack
 
-// expect: tarn: [O9] iterators of an object_pool over an array were used, but it has no bits that show which blocks are free
 // shows: FM-50
-namespace o9_iterators_over_an_array {
+// case o9_iterators_over_an_array
+// expect: tarn: [O9] iterators of an object_pool over an array were used, but it has no bits that show which blocks are free
 RIGHT(tarn::object_pool<long, tarn::static_array_store<9>, tarn::page_local_reuse<>> pool; void use() {
   for (long& one : pool) ++one;
 })
 WRONG(tarn::object_pool<long, tarn::static_array_store<9>> pool; void use() {
   for (long& one : pool) ++one;
 })
-}  // namespace o9_iterators_over_an_array

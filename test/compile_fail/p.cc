@@ -35,9 +35,8 @@ struct leaking_store {
   };
 };
 
-// expect: tarn: [P1] this size policy lacks a member that the pool uses
+// case p1_size_without_alignment: tarn: [P1] this size policy lacks a member that the pool uses
 // It names no alignment.
-namespace p1_size_without_alignment {
 template <std::size_t Bytes>
 struct rounded_size {
   using axis = tarn::axis::size;
@@ -51,11 +50,9 @@ struct aligned_size : rounded_size<Bytes> {
 
 RIGHT(tarn::pool<aligned_size<60>> right;)
 WRONG(tarn::pool<rounded_size<60>> wrong;)
-}  // namespace p1_size_without_alignment
 
-// expect: tarn: [P2] this locking policy lacks a member that the pool uses
+// case p2_locking_with_mutable_guards: tarn: [P2] this locking policy lacks a member that the pool uses
 // owns() and capacity() lock too, in a pool that is const.
-namespace p2_locking_with_mutable_guards {
 struct mutable_locking : tarn::no_locking {
   template <class Traits>
   struct state : tarn::no_locking::state<Traits> {
@@ -65,11 +62,9 @@ struct mutable_locking : tarn::no_locking {
 
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::no_locking> right;)
 WRONG(tarn::pool<tarn::static_size<64>, mutable_locking> wrong; bool use(const void* p) { return wrong.owns(p); })
-}  // namespace p2_locking_with_mutable_guards
 
-// expect: tarn: [P3] this growth policy lacks a member that the pool uses
+// case p3_growth_that_may_throw: tarn: [P3] this growth policy lacks a member that the pool uses
 // next_chunk() isn't noexcept, but runs under a lock.
-namespace p3_growth_that_may_throw {
 struct throwing_growth {
   using axis = tarn::axis::growth;
   static constexpr tarn::growth_traits traits{.max_chunks = tarn::unlimited};
@@ -81,51 +76,39 @@ struct even_growth : throwing_growth {
 
 RIGHT(tarn::pool<tarn::static_size<64>, even_growth> right;)
 WRONG(tarn::pool<tarn::static_size<64>, throwing_growth> wrong;)
-}  // namespace p3_growth_that_may_throw
 
-// expect: tarn: [P4] this store policy lacks a member that the pool uses
+// case p4_store_that_may_throw: tarn: [P4] this store policy lacks a member that the pool uses
 // mentions: acquire
 // acquire() isn't noexcept. The notes name it. A refused pool has store(), too.
-namespace p4_store_that_may_throw {
 RIGHT(tarn::pool<tarn::static_size<64>, some_store<false>> right; auto& use() { return right.store(); })
 WRONG(tarn::pool<tarn::static_size<64>, some_store<true>> wrong; auto& use() { return wrong.store(); })
-}  // namespace p4_store_that_may_throw
 
-// expect: tarn: [P4] this store policy lacks a member that the pool uses
+// case p4_second_store_that_may_throw: tarn: [P4] this store policy lacks a member that the pool uses
 // mentions: acquire
 // The second store is asked, too.
-namespace p4_second_store_that_may_throw {
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::fall_back_to<some_store<false>>> right;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::fall_back_to<some_store<true>>> wrong;)
-}  // namespace p4_second_store_that_may_throw
 
-// expect: tarn: [P4] this store policy lacks a member that the pool uses
-namespace p4_second_store_without_traits {
+// case p4_second_store_without_traits: tarn: [P4] this store policy lacks a member that the pool uses
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::fall_back_to<known_store>> right;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::fall_back_to<unknown_store>> wrong;)
-}  // namespace p4_second_store_without_traits
 
-// expect: tarn: [P4] this store policy lacks a member that the pool uses
+// case p4_store_of_classes_without_release: tarn: [P4] this store policy lacks a member that the pool uses
 // mentions: release
 // The store that size classes share.
-namespace p4_store_of_classes_without_release {
 RIGHT(using store = tarn::heap_store;)
 WRONG(using store = leaking_store;)
 tarn::size_class_pool<store> pool;
 void use() { pool.deallocate(pool.allocate(100, 8), 100, 8); }
-}  // namespace p4_store_of_classes_without_release
 
-// expect: tarn: [P4] this store policy lacks a member that the pool uses
+// case p4_store_of_a_heap_that_may_throw: tarn: [P4] this store policy lacks a member that the pool uses
 // mentions: acquire
-namespace p4_store_of_a_heap_that_may_throw {
 struct messages;
 RIGHT(using heap = tarn::xallocator<messages, some_store<false>>;)
 WRONG(using heap = tarn::xallocator<messages, some_store<true>>;)
 void use() { heap::deallocate(heap::allocate(10)); }
-}  // namespace p4_store_of_a_heap_that_may_throw
 
-// expect: tarn: [P6] this retention policy lacks a member that the pool uses
-namespace p6_retention_without_part {
+// case p6_retention_without_part: tarn: [P6] this retention policy lacks a member that the pool uses
 struct partless {
   using axis = tarn::axis::retention;
   static constexpr tarn::retention_traits traits{};
@@ -133,12 +116,10 @@ struct partless {
 
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::keep_chunks> right;)
 WRONG(tarn::pool<tarn::static_size<64>, partless> wrong;)
-}  // namespace p6_retention_without_part
 
-// expect: tarn: [P7] this exhaustion policy lacks a member that the pool uses
-// retry() isn't noexcept; a handler that throws would leave a call half done.
 // shows: FM-9
-namespace p7_exhaustion_that_may_throw {
+// case p7_exhaustion_that_may_throw: tarn: [P7] this exhaustion policy lacks a member that the pool uses
+// retry() isn't noexcept; a handler that throws would leave a call half done.
 struct throwing_handler : tarn::report_exhaustion {
   template <class Traits>
   struct state : tarn::report_exhaustion::state<Traits> {
@@ -149,11 +130,9 @@ struct throwing_handler : tarn::report_exhaustion {
 
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::report_exhaustion> right;)
 WRONG(tarn::pool<tarn::static_size<64>, throwing_handler> wrong;)
-}  // namespace p7_exhaustion_that_may_throw
 
-// expect: tarn: [P8] this checking policy lacks a member that the pool uses
+// case p8_checking_without_verdict: tarn: [P8] this checking policy lacks a member that the pool uses
 // on_deallocate() says nothing of the block.
-namespace p8_checking_without_verdict {
 template <class Verdict>
 struct checking_of : tarn::no_checking {
   static constexpr tarn::checking_traits traits{.refuses = true};
@@ -171,11 +150,9 @@ struct checking_of : tarn::no_checking {
 
 RIGHT(tarn::pool<tarn::static_size<64>, checking_of<tarn::detail::status>> right;)
 WRONG(tarn::pool<tarn::static_size<64>, checking_of<void>> wrong;)
-}  // namespace p8_checking_without_verdict
 
-// expect: tarn: [P9] this statistics policy lacks a member that the pool uses
+// case p9_statistics_that_cannot_be_read: tarn: [P9] this statistics policy lacks a member that the pool uses
 // What counts must have read().
-namespace p9_statistics_that_cannot_be_read {
 struct secretive : tarn::no_statistics {
   static constexpr tarn::statistics_traits traits{.counts = true};
   template <class Traits>
@@ -194,10 +171,8 @@ struct open_book : tarn::no_statistics {
 
 RIGHT(tarn::pool<tarn::static_size<64>, open_book> right;)
 WRONG(tarn::pool<tarn::static_size<64>, secretive> wrong; void use() { static_cast<void>(wrong.statistics()); })
-}  // namespace p9_statistics_that_cannot_be_read
 
-// expect: tarn: [P10] this name policy lacks a member that the pool uses
-namespace p10_a_name_without_its_text {
+// case p10_a_name_without_its_text: tarn: [P10] this name policy lacks a member that the pool uses
 struct nameless {
   using axis = tarn::axis::name;
   static constexpr tarn::name_traits traits{.is_listed = true};
@@ -208,11 +183,9 @@ struct with_text : nameless {
 
 RIGHT(tarn::pool<tarn::static_size<64>, with_text> right;)
 WRONG(tarn::pool<tarn::static_size<64>, nameless> wrong;)
-}  // namespace p10_a_name_without_its_text
 
-// expect: tarn: [P5] this reuse policy lacks a member that the pool uses
+// case p5_a_named_pool_over_a_reuse_policy_that_cannot_count: tarn: [P5] this reuse policy lacks a member that the pool uses
 // The registry couldn't count what is free.
-namespace p5_a_named_pool_over_a_reuse_policy_that_cannot_count {
 struct without_counts : tarn::lifo_reuse<> {
   template <class Traits>
   struct list : tarn::lifo_reuse<>::list<Traits> {
@@ -222,4 +195,3 @@ struct without_counts : tarn::lifo_reuse<> {
 
 RIGHT(tarn::pool<tarn::static_size<64>, without_counts> right;)
 WRONG(tarn::pool<tarn::static_size<64>, without_counts, tarn::named<"orders">> wrong;)
-}  // namespace p5_a_named_pool_over_a_reuse_policy_that_cannot_count

@@ -5,17 +5,14 @@
 
 #include "tarn/allocator/pool.h"
 
-// expect: refusess
-namespace traits_mistyped {
+// case traits_mistyped: refusess
 struct careful : tarn::no_checking {
 RIGHT(static constexpr tarn::checking_traits traits{.prefix = 8};)
 WRONG(static constexpr tarn::checking_traits traits{.refusess = true};)
 };
-}  // namespace traits_mistyped
 
-// expect: tarn: [P4] this store policy lacks a member that the pool uses
+// case traits_member_not_said: tarn: [P4] this store policy lacks a member that the pool uses
 // It has an end() that nobody would call.
-namespace traits_member_not_said {
 template <bool Says>
 struct closing_store : tarn::heap_store {
   static constexpr tarn::store_traits traits{.has_end = Says};
@@ -28,14 +25,11 @@ struct closing_store : tarn::heap_store {
 
 RIGHT(tarn::pool<tarn::static_size<64>, closing_store<true>> right;)
 WRONG(tarn::pool<tarn::static_size<64>, closing_store<false>> wrong;)
-}  // namespace traits_member_not_said
 
-// expect: tarn: [P9] this statistics policy lacks a member that the pool uses
+// case traits_of_another_axis: tarn: [P9] this statistics policy lacks a member that the pool uses
 // It is another axis' object.
-namespace traits_of_another_axis {
 struct confused : tarn::no_statistics {
 RIGHT(static constexpr tarn::statistics_traits traits{};)
 WRONG(static constexpr tarn::store_traits traits{};)
 };
 tarn::pool<tarn::static_size<64>, confused> one;
-}  // namespace traits_of_another_axis

@@ -5,48 +5,37 @@
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/registry.h"
 
+// case y2_thread_cached
 // expect: tarn: [Y2] thread_cached was used, but this target has no threads, or no thread-local variables, which it needs
-namespace y2_thread_cached {
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::no_locking> right;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::thread_cached<>> wrong;)
-}  // namespace y2_thread_cached
 
+// case y3_mutex
 // expect: tarn: [Y3] one of tarn's mutexes was used, but this target has no threads, and the mutex doesn't stop interrupts
-namespace y3_mutex {
 struct mutex_of_user {
   void lock() {}
   void unlock() {}
 };
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::mutex_locking<mutex_of_user>> right;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::mutex_locking<>> wrong;)
-}  // namespace y3_mutex
 
-// expect: tarn: [Y5] page_store was used, but this target has no system that provides pages of memory
-namespace y5_page_store {
+// case y5_page_store: tarn: [Y5] page_store was used, but this target has no system that provides pages of memory
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::heap_store> right;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::page_store<>> wrong;)
-}  // namespace y5_page_store
 
+// case y6_wait_for_block
 // expect: tarn: [Y6] wait_for_block was used, but this target has no other thread that could free a block, or no clock
-namespace y6_wait_for_block {
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::no_growth<4>, tarn::report_exhaustion> right;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::no_growth<4>, tarn::wait_for_block<>> wrong;)
-}  // namespace y6_wait_for_block
 
-// expect: tarn: [Y7] sampled_guard_pages was used, but this target has no pages of memory
-namespace y7_sampled_guard_pages {
+// case y7_sampled_guard_pages: tarn: [Y7] sampled_guard_pages was used, but this target has no pages of memory
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::hardened> right;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::sampled_guard_pages<>> wrong;)
-}  // namespace y7_sampled_guard_pages
 
-// expect: tarn: [Y11] observe was called, but this target has no sockets with a path
-namespace y11_observe {
+// case y11_observe: tarn: [Y11] observe was called, but this target has no sockets with a path
 RIGHT(std::string right() { return tarn::to_json(tarn::snapshot()); })
 WRONG(auto wrong = tarn::observe("/run/service.sock");)
-}  // namespace y11_observe
 
-// expect: tarn: [Y12] observing_thread was used, but this target has no std::thread to run it, or no sockets
-namespace y12_observing_thread {
+// case y12_observing_thread: tarn: [Y12] observing_thread was used, but this target has no std::thread to run it, or no sockets
 RIGHT(std::string right() { return tarn::to_json(tarn::snapshot()); })
 WRONG(tarn::observing_thread wrong("/run/service.sock");)
-}  // namespace y12_observing_thread

@@ -29,7 +29,7 @@ RIGHT = {
                               "BOOST_AUTO_TEST_CASE_TEMPLATE(\n    each_one, T, all) {}\n"
                               "const case_for_each some(\"many\", f);\n",
     "test/all/check_all.py": "",
-    "test/refused/of_all_kinds.cc": "// expect: no\nnamespace three_of_them {\nint f();\n}  // namespace three_of_them\n",
+    "test/refused/of_all_kinds.cc": "// case three_of_them: no\nint f();\n",
     "policies/detail/y.h": "namespace tarn {\nclass y {\n  // Order: relaxed.\n  atomic_word<int> at_ = 0;  // x\n"
                            "  struct inner {\n    // Order: store release.\n    Atomic<const A*> rest_[8] = {};\n  };\n"
                            "  void f(atomic_word<int>& g) { at_.store(1, memory_order_relaxed); }\n"

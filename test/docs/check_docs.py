@@ -126,7 +126,7 @@ def bad_input(tree):
 
 def tests_in(tree):
     """What a test can be called: its file below test/ without the ending, that without the folder, or the name of a case.
-    Code that must not compile is called after its folder and its namespace."""
+    Code that must not compile is called after its folder and its case."""
     found = set()
     for path, text in tree.items():
         if path.startswith("test/"):
@@ -134,9 +134,8 @@ def tests_in(tree):
             found.update([file, os.path.basename(file)])
             found.update(re.findall(r"BOOST_\w*TEST_CASE\w*\(\s*(\w+)", text))
             found.update(re.findall(r'case_for_each \w+\("(\w+)"', text))
-            if "// expect:" in text:
-                names = re.findall(r"^\}  // namespace (\w+)$", text, re.MULTILINE)
-                found.update(os.path.join(os.path.dirname(file), name) for name in names)
+            names = re.findall(r"^// case (\w+)", text, re.MULTILINE)
+            found.update(os.path.join(os.path.dirname(file), name) for name in names)
     return found
 
 

@@ -23,7 +23,7 @@ PAGE_OF = {"tarn::basic_pool": "pool", "tarn::block_reservation": "pool", "tarn:
 WORDS = 6000
 ROW = re.compile(r"^\| (FM-\d+) \|(.*)\|$", re.MULTILINE)
 TAG = re.compile(r"^// shows: ((?:FM-\d+ ?)+)\n(?=((?:.*\n){1,4}))", re.MULTILINE)
-CASE = re.compile(r"(?:\w*_TEST_CASE\w*\(\s*|^void |^namespace )(\w+)", re.MULTILINE)
+CASE = re.compile(r"(?:\w*_TEST_CASE\w*\(\s*|^void |^// case )(\w+)", re.MULTILINE)
 
 
 def load():

@@ -32,6 +32,7 @@ using words = std::array<const char*, 4>;
 ///   h     a stay with the group's mutex
 ///   f     a fork                                   p   a fork, with a handler that takes the program's mutex
 ///   F     a fork inside the store of pool 0        i   a fork inside a stay
+///   P     a fork, with a handler that takes the program's mutex when the fork holds everything
 template <class Types>
 class fork_world {
  public:
@@ -102,6 +103,13 @@ class fork_world {
         case 'p': {
           programs_.lock();
           fork();
+          programs_.unlock();
+          break;
+        }
+        case 'P': {
+          Types::before();
+          programs_.lock();
+          Types::after_in_parent();
           programs_.unlock();
           break;
         }
@@ -259,6 +267,7 @@ BOOST_AUTO_TEST_CASE(mistakes_with_the_list_are_found) {
   found<variants::forking_not_renewed::types>("the fork's mutex isn't renewed", 1, {"f"});
   found<variants::two_forks::types>("two forks at once", 3, {"f", "f", "0"});
   found<variants::forks_inside::types>("a fork inside a stay can't be passed by another", 2, {"i", "f"});
+  found<right>("the program's handler takes its mutex too late", 2, {"P", "m"});
   found<variants::forker_waits_for_itself::types>("a handler waits for its own thread's fork", 1, {"f"});
   found<variants::ended_quietly::types>("nobody is told that a fork has ended", 2, {"f", "b"});
 }

@@ -12,8 +12,9 @@ import sys
 
 import compilers
 
-# The comments directly above a namespace, and the namespace, whose closing line says its name again.
-CASE = re.compile(r"^(?://.*\n)*namespace (\w+) \{\n(?:.*\n)*?\}  // namespace \1$", re.MULTILINE)
+# A case as files have it, up to the empty line (and comments) in front of the next; and as it is compiled, in a namespace.
+WRITTEN = re.compile(r"^// case (\w+)(?:: (.*))?\n((?:.*\n)*?)(?=\n(?://.*\n)*// case |\Z)", re.MULTILINE)
+CASE = re.compile(r"^namespace (\w+) \{(?:.*\n)*?\}  // namespace \1$", re.MULTILINE)
 
 # Of what a compiler says of a mistake: the sentence, and how it came there, for which clang takes three lines a step. Where a
 # policy of the user's own lacks something, the compiler's notes say what.
@@ -33,6 +34,12 @@ WRONG = ["-DRIGHT(...)=", "-DWRONG(...)=__VA_ARGS__"]
 OTHER_TARGET = "#define TARN_PLATFORM_HEADER"
 
 
+def in_namespaces(text):
+    """The file with a namespace around each case. Every line keeps its number."""
+    return WRITTEN.sub(lambda found: f"namespace {found[1]} {{" + f"  // expect: {found[2]}" * (found[2] is not None) +
+                       f"\n{found[3]}}}  // namespace {found[1]}", text)
+
+
 def cases_in(path, text):
     """[(name, text)] of a file's cases; a file without such namespaces is one case."""
     return [(found[1], found[0]) for found in CASE.finditer(text)] or [(os.path.splitext(os.path.basename(path))[0], text)]
@@ -43,10 +50,14 @@ def only(text, names):
     return CASE.sub(lambda found: found[0] if found[1] in names else "\n" * found[0].count("\n"), text)
 
 
-def compile_wrong(compiler, root, source, path, text, first):
-    """What the compiler says of the mistakes in `text`, without how many there are."""
+def write(root, source, path, text):
     with open(os.path.join(root, source), "w", encoding="utf-8") as file:
         file.write(f'#line 1 "{path}"\n' + text)
+
+
+def compile_wrong(compiler, root, source, path, text, first):
+    """What the compiler says of the mistakes in `text`, without how many there are."""
+    write(root, source, path, text)
     all_errors = ["-ferror-limit=0"] if compiler.startswith("clang") else []
     _, said = compilers.compile_only(compiler, root, source, *first, *all_errors, *WRONG)
     lines = said.splitlines(True)
@@ -80,7 +91,7 @@ def judge(compiler, said_in, said):
     errors = ERROR.findall(said)
     if not errors:
         return "compiles, but must not"
-    expected = re.findall(r"^\s*// expect: (.*\S)", said_in, re.MULTILINE)
+    expected = re.findall(r"// expect: (.*\S)", said_in)
     for words in expected:
         if not any(words in error for error in errors):
             return f"no error says '{words}':\n" + "\n".join(errors)
@@ -119,7 +130,7 @@ def wrong_code(compiler, root, path, text, name, said_in, first, right):
     """What is wrong with a mistake that must be refused, or None. `right`: cases of which nothing is. Others are compiled
     alone."""
     if "// expect: " not in said_in:
-        return "says nothing to expect: needs a line '// expect: tarn: ...'"
+        return "says nothing to expect: needs '// case name: tarn: ...' or a line '// expect: tarn: ...'"
     if "RIGHT(" not in said_in and "TARN_TWIN" not in said_in:
         return "has no twin: needs the right code in RIGHT(...), or under '#ifdef TARN_TWIN'"
     if name in right:
@@ -129,10 +140,9 @@ def wrong_code(compiler, root, path, text, name, said_in, first, right):
 
 def right_code(compiler, root, path, text, first):
     """What is wrong with the twins of a file, all at once, or None."""
-    outside = CASE.sub("", text)
-    if outside != text and "// expect:" in outside:
-        return "has an expectation outside of a case: needs 'namespace name {' below it, and '}  // namespace name'"
-    compiled, said = compilers.compile_only(compiler, root, "tarn/" + path, *first, *RIGHT, *compilers.WARNINGS)
+    source = f"right-{os.path.basename(path)}-{compiler}.cc"
+    write(root, source, path, text)
+    compiled, said = compilers.compile_only(compiler, root, source, *first, *RIGHT, *compilers.WARNINGS)
     return None if compiled else "a twin does not compile:\n" + said
 
 
@@ -152,7 +162,7 @@ def main():
     texts = {}
     for path in sys.argv[1:]:
         with open(path, encoding="utf-8") as file:
-            texts[path] = file.read()
+            texts[path] = in_namespaces(file.read())
     # Precompiled is what several files include: g++ works for each case through all that was precompiled. Not what one of them
     # includes behind a macro that it reads, nor the header of a policy: a case may be about one that is missing.
     own = {path for path, text in texts.items() if OTHER_TARGET in text}

@@ -23,7 +23,6 @@ FIRST = r'^ +\(f?"((?:[^"\\]|\\.)+)", '  # of the rows of a list: a name first
 # (test, where its mistakes stand, the pattern of one with its name; what must stand in front of the first, if anything)
 LISTS = [
     ("//test/schedule:{}", "test/schedule/*_test.cc", r'(?:found|wrong)\w*<[^;"]*>\(\s*"([^"]+)"', ""),
-    ("//test/models:models", "test/models/runs.txt", r"^(fork +[a-z_]+ +[A-Z][A-Z_]*.*)$", ""),
     ("//test/fuzz:fuzz_test", "test/fuzz/run_fuzz.py", r'Mistake\("\w+", "([^"]+)"', ""),
     ("//test/codegen:codegen", "test/codegen/limits.txt", r"^!(\w+)", ""),
     ("//test/codegen:codegen", "test/codegen/check_codegen.py", r'\("([^"]+)", [a-z_]+\)', "for name, find in"),
@@ -42,7 +41,7 @@ LISTS = [
     ("test/platforms/parts", "test/platforms/warnings/run", r'^    "([^"]+)": "', "PLANTED ="),
     ("test/platforms/parts", "test/platforms/nonblocking/callbacks.cc", r"^REFUSED\((\w+)", ""),
     ("test/platforms/parts", "test/platforms/missing/cases.cc", r"CASE == (\d+  // expect: \S+)", ""),
-    ("//test/compile_fail:compile_fail", "test/compile_fail/*.cc", r"// expect: [^\n]*\n(?://[^\n]*\n)*namespace (\w+)", ""),
+    ("//test/compile_fail:compile_fail", "test/compile_fail/*.cc", r"^// case (\w+)", ""),
     ("//test/misuse:misuse_matrix_test", "test/misuse/kinds.cc", r'^ +\{\d+, "([^"]+)", ', ""),
     ("//test/docs:docs_test", "test/docs/broken_docs.py", FIRST, "BROKEN ="),
     ("//test/docs:safety_test", "test/docs/check_safety.py", r'^    \("mistake: ([^"]+)"', "MISTAKES ="),

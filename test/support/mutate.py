@@ -22,7 +22,6 @@ import time
 from pathlib import Path
 
 import check_lengths
-import compilers
 
 CHECKOUT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 FLAGS = ["g++", "-std=c++20", "-w", "-pthread", "-I..", "-include", "../chosen.h"]
@@ -64,8 +63,6 @@ constexpr bool is_mutant(int i) {
   return mutant_chosen == i;
 }
 """
-
-
 
 
 def code_of(text):
@@ -199,29 +196,7 @@ def likeliest(tests, mutants):
     return max(tests, key=order)
 
 
-SPECIMEN = """// a < b
-#if 0 == 1
-int f(int a) {
-    if (a < 2 && !done(a)) return 3;
-    x_ = a;  // + 1
-    int b = a + 4;
-}
-"""
-ITS_MUTANTS = ["if (is_mutant(7) ? bool(!(a < 2 && !done(a))) : bool(a < 2 && !done(a))) return 3;",
-               "if (is_mutant(7) ? bool(a < 2 && done(a)) : bool(a < 2 && !done(a))) return 3;",
-               "if (is_mutant(7) ? bool(a < 2 || !done(a)) : bool(a < 2 && !done(a))) return 3;",
-               "if (is_mutant(7) ? bool(a <= 2 && !done(a)) : bool(a < 2 && !done(a))) return 3;",
-               "if (is_mutant(7)) { ; } else { x_ = a; }"]
-
-
-def self_test():
-    found = sorted(filter(None, (both(SPECIMEN, change, 7) for change in changes_of(SPECIMEN))))
-    return compilers.report([compilers.same("the mutants of a small text", [one.strip() for one in found], ITS_MUTANTS)])
-
-
 def main():
-    if sys.argv[1:] == ["self-test"]:
-        return self_test()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=int(time.time()), help="the same seed draws the same mutants of a tree")
     parser.add_argument("--count", type=int, default=40, help="so many mutants (40)")

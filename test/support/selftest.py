@@ -12,8 +12,6 @@ import sys
 import tempfile
 
 import check_compile_fail
-import check_lengths
-import check_rooms
 import compilers
 import count_cases
 import run_tests
@@ -114,7 +112,7 @@ def bazels():
     ]
 
 
-# --- Tiers: which tests a configuration takes, and how many at least.
+# --- Tiers: which tests a configuration takes.
 
 def tiers():
     def takes(tier, config, tags):
@@ -132,19 +130,12 @@ def tiers():
         chosen = [some for some in chosen if not {"threads", "memory"} & {*some} or not refusals & {*some}]
         return [some for some in chosen if not any(takes(tier, config, some) for config in bazels)]
 
-    def floor(passed):
-        return run_tests.check_floor("quick", "tsan_gcc", [Count("//a", passed, 0)])[1:]
-
-    least = run_tests.LEAST["quick"]["tsan_gcc"]
     return [
         ("the first tier runs every test", lambda: expect([], forgotten("quick", "threads", "memory", "optimised"))),
         ("the first tier leaves what is slow", lambda: expect(False, takes("quick", "gcc_debug", ["slow", "any_config"]))),
         *((f"{tier} runs every test", lambda tier=tier: expect([], forgotten(
             tier, "threads", "memory", "optimised", "slow", "any_config", "needs_clang", "no_sanitizers", "no_tsan")))
           for tier in ("full", "nightly")),
-        ("a configuration with cases enough passes", lambda: expect([], floor(least))),
-        ("a configuration with too few cases fails",
-         lambda: expect([Count("tsan_gcc", 0, 1, f"{least - 1} cases passed, fewer than {least}")], floor(least - 1))),
     ]
 
 
@@ -178,24 +169,20 @@ def compile_fail(name, text, wanted):
 
 WRONG = 'template <class T> struct pool { static_assert(sizeof(T) > 1, "tarn: [R1] too small"); };\n'
 SPLIT = "RIGHT(pool<int> p;)\nWRONG(pool<char> p;)\n"
-SAYS = "// expect: tarn: [R1] too small\n"
+SAYS = ": tarn: [R1] too small\n"
 
 
 def compile_fails():
-    def one(name):
-        return f"{SAYS}namespace {name} {{\n{SPLIT}}}  // namespace {name}\n\n"
-
-    good, bad = WRONG + one("good"), one("bad")
+    good, bad = (f"{before}\n// case {name}{SAYS}{SPLIT}" for name, before in (("good", WRONG), ("bad", "")))
     return [
         compile_fail("right cases of one file pass", good + bad, None),
         compile_fail("wrong code that compiles fails, beside a case that doesn't", good + bad.replace("char", "long"),
                      r"ok    good \((?:.*\n)*FAIL  bad \(.*\n.*must not"),
         compile_fail("another message fails", good + bad.replace("too small", "too large"), r"FAIL  bad \(.*\n.*no error says"),
-        compile_fail("a twin that does not compile fails", SAYS + WRONG + SPLIT.replace("int", "char"), "a twin"),
+        compile_fail("a twin that does not compile fails", "// expect" + SAYS + WRONG + SPLIT.replace("int", "char"), "a twin"),
         compile_fail("two errors fail", good + bad.replace("char> p;", "char> p; int i = nothing;"), "gives 2 errors"),
-        compile_fail("a case without expectation fails", good + bad.replace(SAYS, ""), "nothing to expect"),
+        compile_fail("a case without expectation fails", good + bad.replace(SAYS, "\n"), "nothing to expect"),
         compile_fail("a case without twin fails", good + bad.replace(SPLIT, "pool<char> p;\n"), r"FAIL  bad \(.*\n.*no twin"),
-        compile_fail("a case that does not end fails", good + bad.replace("}  // namespace bad", "}"), "outside of a case"),
     ]
 
 
@@ -220,63 +207,10 @@ def headers():
     ]
 
 
-def rooms():
-    """What check_rooms.py says of small trees."""
-
-    def one(name, header, text, wanted):
-        def run():
-            said = [wrong() for _, wrong in check_rooms.cases([header], {header: text}.get)]
-            return expect(wanted, "".join(line for line in said if line))
-
-        return f"rooms: {name}", run
-
-    def includes(name, header, other, wanted):
-        return one(name, header, f'#include "tarn/{other}"\n', wanted)
-
-    def mirror(name, path, wanted):
-        return f"rooms: {name}", lambda: expect(wanted, check_rooms.tests(["policies/reuse/a.h", path])[1]())
-
-    twice = {"a.h": "one_in_process<one, 0x101>::get()", "b.h": "one_in_process<other, 0x101>::get()"}
-    return [
-        includes("the core uses the pool", "allocator/detail/core/a.h", "allocator/detail/pool/b.h",
-                 "allocator/detail/core/a.h (core) includes allocator/detail/pool/b.h (pool)"),
-        includes("an include of what is in no room", "policies/reuse.h", "tools/a.h",
-                 "policies/reuse.h includes tools/a.h, which is in no room"),
-        one("a policy asks for a compiler", "policies/reuse/a.h", "#if __GNUC__ > 12",
-            "policies/reuse/a.h:1 says __GNUC__, which is a compiler's or a system's: that belongs into policies/platform"),
-        one("a policy includes a system's header", "policies/reuse/a.h", "#include <unistd.h>",
-            "policies/reuse/a.h:1 includes <unistd.h>, which is no header of the standard library"),
-        mirror("tests of an axis that isn't there", "test/policies/attic/a_test.cc",
-               "test/policies/attic mirrors no room: no header lies in policies/attic"),
-        ("rooms: one number for two objects",
-         lambda: expect("0x101: one, other", check_rooms.numbers(list(twice), twice.get)[1]())),
-    ]
-
-
-def lengths():
-    """What check_lengths.py says of a tree of one file: `wanted` of it is wrong, or nothing where that is None."""
-
-    def one(name, path, text, wanted):
-        said = [wrong() for _, wrong in check_lengths.cases([path], {path: text}.get)]
-        return f"lengths: {name}", lambda: expect([f"{path}{wanted}"] if wanted else [], [line for line in said if line])
-
-    words = "word " * 25  # 125 columns
-    body = "  ++i;\n"
-    return [
-        one("a line of 129 columns", "bench/run", "\n" + words + "word\n", ":2 has 129 columns, more than 128"),
-        one("an address, and a table in Markdown", "docs/a.md", words + "https://example.org\n| " + words * 2 + "|", None),
-        one("code in a page", "docs/a.md", f"```\n{words * 2}\n```\n```cpp run\n{words * 2}\n```\n",
-            ":5 has 250 columns, more than 128"),
-        one("a function of 41 lines", "policies/a.h", "template <class T>\nvoid f(int i,\n       T) {\n" + body * 39 + "}\n",
-            ":3 a function has 41 lines, more than 40"),
-        one("a long type of short members", "policies/a.h", "struct a : b<c> {\n" + "  void f() {\n  }\n" * 30 + "};\n", None),
-    ]
-
-
 def main():
     program = os.path.abspath(sys.argv[1])
     return compilers.report(specimens(program) + [locations(program)] + bazels() + tiers() + compile_fails() +
-                            [("a compiler that isn't there is missed", absent_compiler)] + headers() + rooms() + lengths())
+                            [("a compiler that isn't there is missed", absent_compiler)] + headers())
 
 
 if __name__ == "__main__":

@@ -135,7 +135,7 @@ def unknown_cases():
     cases = set()
     for path in glob.glob("test/compile_fail/*.cc"):
         with open(path, encoding="utf-8") as file:
-            cases |= set(re.findall(r"^namespace (\w+) \{$", file.read(), re.M))
+            cases |= set(re.findall(r"^// case (\w+)", file.read(), re.M))
     if not named:
         return "no refusal was found in test/support/products.h"
     unknown = [name for name in named if name not in cases]
