@@ -126,7 +126,7 @@ inline void leave(void*) noexcept {
   if (mine == nullptr) return;
   if (caches.leave(*mine)) {
     caches.reclaim(nullptr);
-    runs.clean_half();
+    runs.clean_some();
   }
   settle();
 }
@@ -194,7 +194,7 @@ inline void settle() noexcept {
     caches.sweep(me.part);
   }
   if (runs.is_dirty()) [[unlikely]]
-    runs.clean_half();
+    runs.clean_some();
   if (void* const address = spans.suspect()) [[unlikely]]
     report_suspect(address);
 }

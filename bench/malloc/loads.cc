@@ -311,6 +311,22 @@ std::size_t glibc_thread(amount its) {
   });
 }
 
+/// malloc-large: few blocks of 5 to 25 MiB, of which each replaces another; all of a block is written.
+std::size_t malloc_large(amount its) {
+  return together(its.threads, [&](std::size_t t) {
+    blocks live(std::max<std::size_t>(20 / its.threads, 1));
+    random_source random{t + 1};
+    std::size_t bytes = 0;
+    for (std::size_t i = 0, n = its.each(2000); i != n; ++i) {
+      block made{(5 << 20) + random.below(20 << 20)};
+      std::memset(made.begin() + 1, 1, made.bytes() - 2);
+      bytes += made.bytes();
+      live[random.below(live.size())] = std::move(made);
+    }
+    return bytes;
+  });
+}
+
 struct load {
   std::string_view name;
   std::size_t (*run)(amount);
@@ -326,6 +342,7 @@ constexpr std::array loads{
     load{"sh6bench", sh6bench},
     load{"sh8bench", sh8bench},
     load{"glibc-thread", glibc_thread},
+    load{"malloc-large", malloc_large},
 };
 
 }  // namespace

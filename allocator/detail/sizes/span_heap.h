@@ -248,9 +248,10 @@ class span_heap {
     const held lock(mutex_);
     store_relaxed(grown_, std::size_t{0});
   }
-  /// When clean() is due: down to half of what may be kept, so that the next one isn't soon.
-  std::size_t clean_half() noexcept {
-    const std::size_t gone = clean(load_relaxed(bound_) / 2 * span_unit);
+  /// When clean() is due: down to three quarters of what may be kept, so that the next one isn't soon.
+  std::size_t clean_some() noexcept {
+    const std::size_t bound = load_relaxed(bound_);
+    const std::size_t gone = clean((bound - bound / 4) * span_unit);
     const held lock(mutex_);
     cleaned_ += gone / span_unit;
     return gone;
@@ -393,15 +394,15 @@ class span_heap {
     note_taken(units, clean_units);
     return true;
   }
-  /// Clean memory that is taken after some was given back was given back too soon: so much more is kept from then on. Whenever
-  /// 16 times the most that was in use has been taken, that falls by half of what was kept all that time.
+  /// Clean memory that is taken after some was given back was given back too soon: twice as much more is kept from then on.
+  /// Whenever 16 times the most that was in use has been taken, that falls by half of what was kept all that time.
   void note_taken(std::size_t units, std::size_t clean_units) noexcept {
     in_use_ += units;
     peak_ = larger(peak_, in_use_);
     store_relaxed(grown_, grown_ + clean_units);
     const std::size_t again = smaller(clean_units, cleaned_);
     cleaned_ -= again;
-    extra_ += again;
+    extra_ += 2 * again;
     fewest_ = smaller(fewest_, dirty_);
     taken_ += units;
     if (taken_ > 16 * larger(peak_, least_kept())) [[unlikely]] {
@@ -413,9 +414,10 @@ class span_heap {
     update_bound();
   }
   std::size_t least_kept() const noexcept { return options_.kept_bytes / span_unit; }
-  /// With what is in use, what is kept above the least is at most the most that was in use, and a quarter.
+  /// With what is in use, what is kept above the least is at most the most that was in use, and three quarters: large blocks of
+  /// ever different sizes leave gaps.
   void update_bound() noexcept {
-    const std::size_t extra = smaller(extra_, peak_ + peak_ / 4 - in_use_);
+    const std::size_t extra = smaller(extra_, peak_ + peak_ * 3 / 4 - in_use_);
     const std::size_t bound = larger(larger(least_kept(), in_use_ / 4), extra);
     store_relaxed(bound_, limit_ != 0 ? smaller(bound, limit_ / 16) : bound);
   }
