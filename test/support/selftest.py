@@ -12,6 +12,8 @@ import sys
 import tempfile
 
 import check_compile_fail
+import check_lengths
+import check_rooms
 import compilers
 import count_cases
 import run_tests
@@ -112,7 +114,7 @@ def bazels():
     ]
 
 
-# --- Tiers: which tests a configuration takes.
+# --- Tiers: which tests a configuration takes, and how many at least.
 
 def tiers():
     def takes(tier, config, tags):
@@ -130,12 +132,19 @@ def tiers():
         chosen = [some for some in chosen if not {"threads", "memory"} & {*some} or not refusals & {*some}]
         return [some for some in chosen if not any(takes(tier, config, some) for config in bazels)]
 
+    def floor(passed):
+        return run_tests.check_floor("quick", "tsan_gcc", [Count("//a", passed, 0)])[1:]
+
+    least = run_tests.LEAST["quick"]["tsan_gcc"]
     return [
         ("the first tier runs every test", lambda: expect([], forgotten("quick", "threads", "memory", "optimised"))),
         ("the first tier leaves what is slow", lambda: expect(False, takes("quick", "gcc_debug", ["slow", "any_config"]))),
         *((f"{tier} runs every test", lambda tier=tier: expect([], forgotten(
             tier, "threads", "memory", "optimised", "slow", "any_config", "needs_clang", "no_sanitizers", "no_tsan")))
           for tier in ("full", "nightly")),
+        ("a configuration with cases enough passes", lambda: expect([], floor(least))),
+        ("a configuration with too few cases fails",
+         lambda: expect([Count("tsan_gcc", 0, 1, f"{least - 1} cases passed, fewer than {least}")], floor(least - 1))),
     ]
 
 
@@ -207,10 +216,63 @@ def headers():
     ]
 
 
+def rooms():
+    """What check_rooms.py says of small trees."""
+
+    def one(name, header, text, wanted):
+        def run():
+            said = [wrong() for _, wrong in check_rooms.cases([header], {header: text}.get)]
+            return expect(wanted, "".join(line for line in said if line))
+
+        return f"rooms: {name}", run
+
+    def includes(name, header, other, wanted):
+        return one(name, header, f'#include "tarn/{other}"\n', wanted)
+
+    def mirror(name, path, wanted):
+        return f"rooms: {name}", lambda: expect(wanted, check_rooms.tests(["policies/reuse/a.h", path])[1]())
+
+    twice = {"a.h": "one_in_process<one, 0x101>::get()", "b.h": "one_in_process<other, 0x101>::get()"}
+    return [
+        includes("the core uses the pool", "allocator/detail/core/a.h", "allocator/detail/pool/b.h",
+                 "allocator/detail/core/a.h (core) includes allocator/detail/pool/b.h (pool)"),
+        includes("an include of what is in no room", "policies/reuse.h", "tools/a.h",
+                 "policies/reuse.h includes tools/a.h, which is in no room"),
+        one("a policy asks for a compiler", "policies/reuse/a.h", "#if __GNUC__ > 12",
+            "policies/reuse/a.h:1 says __GNUC__, which is a compiler's or a system's: that belongs into policies/platform"),
+        one("a policy includes a system's header", "policies/reuse/a.h", "#include <unistd.h>",
+            "policies/reuse/a.h:1 includes <unistd.h>, which is no header of the standard library"),
+        mirror("tests of an axis that isn't there", "test/policies/attic/a_test.cc",
+               "test/policies/attic mirrors no room: no header lies in policies/attic"),
+        ("rooms: one number for two objects",
+         lambda: expect("0x101: one, other", check_rooms.numbers(list(twice), twice.get)[1]())),
+    ]
+
+
+def lengths():
+    """What check_lengths.py says of a tree of one file: `wanted` of it is wrong, or nothing where that is None."""
+
+    def one(name, path, text, wanted):
+        said = [wrong() for _, wrong in check_lengths.cases([path], {path: text}.get)]
+        return f"lengths: {name}", lambda: expect([f"{path}{wanted}"] if wanted else [], [line for line in said if line])
+
+    words = "word " * 25  # 125 columns
+    body = "  ++i;\n"
+    return [
+        one("a line of 129 columns", "bench/run", "\n" + words + "word\n", ":2 has 129 columns, more than 128"),
+        one("an address, and a table in Markdown", "docs/a.md", words + "https://example.org\n| " + words * 2 + "|", None),
+        one("code in a page", "docs/a.md", f"```\n{words * 2}\n```\n```cpp run\n{words * 2}\n```\n",
+            ":5 has 250 columns, more than 128"),
+        one("a function of 41 lines", "policies/a.h", "template <class T>\nvoid f(int i,\n       T) {\n" + body * 39 + "}\n",
+            ":3 a function has 41 lines, more than 40"),
+        one("a long type of short members", "policies/a.h", "struct a : b<c> {\n" + "  void f() {\n  }\n" * 30 + "};\n", None),
+    ]
+
+
 def main():
     program = os.path.abspath(sys.argv[1])
     return compilers.report(specimens(program) + [locations(program)] + bazels() + tiers() + compile_fails() +
-                            [("a compiler that isn't there is missed", absent_compiler)] + headers())
+                            [("a compiler that isn't there is missed", absent_compiler)] + headers() + rooms() + lengths())
 
 
 if __name__ == "__main__":
