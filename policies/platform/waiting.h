@@ -1,4 +1,4 @@
-// What waiting and locks need from the system: waiting for a word, a moment or a time, and scopes that hold a mutex. Annotations
+// What waiting and locks need from the system: waiting for a word, a moment or a time; scopes that hold a mutex. Annotations
 // of mutexes for ThreadSanitizer, protection from cancellation, and the end of a thread are here as well.
 #ifndef TARN_POLICIES_PLATFORM_WAITING_H_
 #define TARN_POLICIES_PLATFORM_WAITING_H_
