@@ -26,6 +26,7 @@ struct block_traits {
   bool has_good_size = false;  // good_size(bytes, alignment): how many bytes such a request gets
   bool can_reset = false;  // reset(): all blocks are free
   bool any_thread = false;  // several threads may call it at once
+  bool has_fits = false;  // fits(bytes, alignment): whether it takes such requests; for what isn't known at compile time
   std::size_t most_bytes = unlimited;  // it refuses what is larger
   std::size_t most_alignment = unlimited;  // it may refuse what is aligned to more
 };
@@ -40,6 +41,8 @@ struct block_traits {
 ///   owns(address)                        whether the address lies in a block of this allocator: false for those of any other
 ///   good_size(bytes, alignment)          how many bytes such a request gets, at least `bytes`
 ///   reset()                              all blocks are free; it may keep its memory
+///   fits(bytes, alignment)               whether it takes such requests while it has memory; never changes, and is the same
+///                                        for good_size()
 template <class B>
 concept allocator_block = detail::says<B, block_traits> && requires(B& all, void* block, std::size_t bytes) {
 #if TARN_EXCEPTIONS
@@ -53,6 +56,8 @@ concept allocator_block = detail::says<B, block_traits> && requires(B& all, void
                             { all.good_size(bytes, bytes) } noexcept -> std::same_as<std::size_t>;
                           }> && detail::as_promised<B::traits.can_reset, requires(B& all) {
                             { all.reset() } noexcept -> std::same_as<void>;
+                          }> && detail::as_promised<B::traits.has_fits, requires(const B& all, std::size_t bytes) {
+                            { all.fits(bytes, bytes) } noexcept -> std::same_as<bool>;
                           }>;
 
 // ---- the library's products as blocks -----------------------------------------------------------------------------------
@@ -169,6 +174,7 @@ class product_calls : protected Place {
   static constexpr block_traits traits{.knows_own = true,
                                        .has_good_size = true,
                                        .can_reset = has_release,
+                                       .has_fits = !is_constant,
                                        .most_bytes = bytes_of_pool(),
                                        .most_alignment = alignment_of_pool()};
   using place = Place;
@@ -176,29 +182,34 @@ class product_calls : protected Place {
 
 #if TARN_EXCEPTIONS
   [[nodiscard]] TARN_STEP void* allocate(std::size_t bytes, std::size_t alignment) {
-    if (!fits(bytes, alignment)) [[unlikely]]
+    if (!takes(bytes, alignment)) [[unlikely]]
       return detail::or_fail(nullptr);
     return this->get().allocate();
   }
 #endif
   [[nodiscard]] TARN_STEP void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
-    return fits(bytes, alignment) ? this->get().try_allocate() : nullptr;
+    return takes(bytes, alignment) ? this->get().try_allocate() : nullptr;
   }
   TARN_STEP void deallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept {
     this->get().deallocate(block, bytes, alignment);
   }
   bool owns(const void* address) const noexcept { return this->get().owns(address); }
   std::size_t good_size(std::size_t bytes, std::size_t alignment) const noexcept {
-    return fits(bytes, alignment) ? this->get().block_size() : bytes;
+    return takes(bytes, alignment) ? this->get().block_size() : bytes;
   }
   void reset() noexcept
     requires(traits.can_reset)
   {
     this->get().release();
   }
+  TARN_STEP bool fits(std::size_t bytes, std::size_t alignment) const noexcept
+    requires(traits.has_fits)
+  {
+    return takes(bytes, alignment);
+  }
 
  private:
-  TARN_STEP bool fits(std::size_t bytes, std::size_t alignment) const noexcept {
+  TARN_STEP bool takes(std::size_t bytes, std::size_t alignment) const noexcept {
     return bytes <= this->get().block_size() && alignment <= this->get().block_alignment();
   }
 };
@@ -309,6 +320,11 @@ class referred_calls : protected product_place<Block&> {
     requires(traits.can_reset)
   {
     this->get().reset();
+  }
+  TARN_STEP bool fits(std::size_t bytes, std::size_t alignment) const noexcept
+    requires(traits.has_fits)
+  {
+    return this->get().fits(bytes, alignment);
   }
 };
 
@@ -515,6 +531,12 @@ template <class Block>
 TARN_STEP constexpr std::size_t good_size_of(const Block& block, std::size_t bytes, std::size_t alignment) noexcept {
   if constexpr (Block::traits.has_good_size) return block.good_size(bytes, alignment);
   else return bytes;
+}
+/// Whether requests that are routed by a size and an alignment may go to a block.
+template <class Block>
+TARN_STEP constexpr bool fits_in(const Block& block, std::size_t bytes, std::size_t alignment) noexcept {
+  if constexpr (Block::traits.has_fits) return block.fits(bytes, alignment);
+  else return bytes <= Block::traits.most_bytes && alignment <= Block::traits.most_alignment;
 }
 
 }  // namespace detail

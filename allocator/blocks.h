@@ -110,6 +110,11 @@ class one_block {
   {
     inner_.reset();
   }
+  TARN_STEP bool fits(std::size_t bytes, std::size_t alignment = default_alignment_of_blocks) const noexcept
+    requires(SameSize && Inner::traits.has_fits)
+  {
+    return inner_.fits(bytes, alignment);
+  }
 
   /// Returns the block inside, or its product.
   constexpr auto& inner() noexcept { return detail::seen(inner_); }
@@ -122,8 +127,8 @@ class one_block {
 
 // ---- two blocks ---------------------------------------------------------------------------------------------------------
 
-/// Requests of up to Threshold bytes from one block; those that are larger, or aligned to more than the first block supports,
-/// from another. If the size is a constant, the compiler decides.
+/// Requests of up to Threshold bytes from one block; those that are larger, or that the first block never takes (because of
+/// their alignment), from another. If the size is a constant, the compiler decides.
 template <std::size_t Threshold, class Small, class Large>
 class segregate : public detail::two_blocks<detail::block_for<Small>, detail::block_for<Large>> {
   using small_block = detail::block_for<Small>;
@@ -143,6 +148,7 @@ class segregate : public detail::two_blocks<detail::block_for<Small>, detail::bl
                                        .has_good_size = of_small.has_good_size || of_large.has_good_size,
                                        .can_reset = of_small.can_reset && of_large.can_reset,
                                        .any_thread = of_small.any_thread && of_large.any_thread,
+                                       .has_fits = of_small.has_fits || of_large.has_fits,
                                        .most_bytes = detail::larger(Threshold, of_large.most_bytes),
                                        .most_alignment = of_large.most_alignment};
   /// Without arguments, where both blocks need none; with one for the block that needs it; or with one for each.
@@ -169,14 +175,19 @@ class segregate : public detail::two_blocks<detail::block_for<Small>, detail::bl
     if (is_small(bytes, alignment)) return detail::smaller(detail::good_size_of(first_, bytes, alignment), Threshold);
     return detail::good_size_of(second_, bytes, alignment);
   }
+  TARN_STEP bool fits(std::size_t bytes, std::size_t alignment = detail::default_alignment_of_blocks) const noexcept
+    requires(traits.has_fits)
+  {
+    return is_small(bytes, alignment) || detail::fits_in(second_, bytes, alignment);
+  }
 
   /// Return the two blocks, or their products.
   constexpr auto& first() noexcept { return detail::seen(first_); }
   constexpr auto& second() noexcept { return detail::seen(second_); }
 
  private:
-  TARN_STEP static constexpr bool is_small(std::size_t bytes, std::size_t alignment) noexcept {
-    return bytes <= Threshold && alignment <= of_small.most_alignment;
+  TARN_STEP constexpr bool is_small(std::size_t bytes, std::size_t alignment) const noexcept {
+    return bytes <= Threshold && detail::fits_in(first_, bytes, alignment);
   }
 };
 
@@ -227,6 +238,7 @@ class fall_back
                                        .has_good_size = of_first.has_good_size && of_second.has_good_size,
                                        .can_reset = of_first.can_reset && of_second.can_reset,
                                        .any_thread = of_first.any_thread && of_second.any_thread,
+                                       .has_fits = of_second.has_fits,
                                        .most_bytes = detail::larger(of_first.most_bytes, of_second.most_bytes),
                                        .most_alignment = of_second.most_alignment};
   /// Without arguments, where both blocks need none; with one for the block that needs it; or with one for each.
@@ -256,6 +268,11 @@ class fall_back
   {
     return detail::smaller(first_.good_size(bytes, alignment), second_.good_size(bytes, alignment));
   }
+  TARN_STEP bool fits(std::size_t bytes, std::size_t alignment = detail::default_alignment_of_blocks) const noexcept
+    requires(traits.has_fits)
+  {
+    return second_.fits(bytes, alignment);  // the first may be full
+  }
 
   /// Return the two blocks, or their products.
   constexpr auto& first() noexcept { return detail::seen(first_); }
@@ -283,6 +300,7 @@ class prefix : public detail::one_block<detail::block_for<Inner>, false> {
   static constexpr block_traits traits{.knows_own = of_inner.knows_own,
                                        .can_reset = of_inner.can_reset,
                                        .any_thread = of_inner.any_thread,
+                                       .has_fits = of_inner.has_fits,
                                        .most_bytes = detail::less(of_inner.most_bytes, sizeof(Header)),
                                        .most_alignment = of_inner.most_alignment};
   /// Without an argument, if the block inside needs none; or with its own.
@@ -300,6 +318,11 @@ class prefix : public detail::one_block<detail::block_for<Inner>, false> {
   void deallocate(void* block, std::size_t bytes, std::size_t alignment = detail::default_alignment_of_blocks) noexcept {
     if (block == nullptr) return;
     inner_.deallocate(static_cast<std::byte*>(block) - in_front(alignment), all(bytes, alignment), stronger(alignment));
+  }
+  bool fits(std::size_t bytes, std::size_t alignment = detail::default_alignment_of_blocks) const noexcept
+    requires(traits.has_fits)
+  {
+    return inner_.fits(all(bytes, alignment), stronger(alignment));
   }
 
   /// Returns the header of a block in use.
@@ -340,6 +363,7 @@ class aligned_to : public detail::one_block<detail::block_for<Inner>, false> {
   static constexpr block_traits traits{.knows_own = of_inner.knows_own,
                                        .can_reset = of_inner.can_reset,
                                        .any_thread = of_inner.any_thread,
+                                       .has_fits = of_inner.has_fits,
                                        .most_bytes = of_inner.most_bytes};
   /// Without an argument, if the block inside needs none; or with its own.
   using detail::one_block<inner_block, false>::one_block;
@@ -348,26 +372,38 @@ class aligned_to : public detail::one_block<detail::block_for<Inner>, false> {
   /// As of any block.
   [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment = N) {
     alignment = detail::larger(alignment, N);
-    if (alignment <= of_inner.most_alignment) return inner_.allocate(bytes, alignment);
+    if (aligns(bytes, alignment)) return inner_.allocate(bytes, alignment);
     return inside(inner_.allocate(all(bytes, alignment), own_alignment), alignment);
   }
 #endif
   [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment = N) noexcept {
     alignment = detail::larger(alignment, N);
-    if (alignment <= of_inner.most_alignment) return inner_.try_allocate(bytes, alignment);
+    if (aligns(bytes, alignment)) return inner_.try_allocate(bytes, alignment);
     return inside(inner_.try_allocate(all(bytes, alignment), own_alignment), alignment);
   }
   void deallocate(void* block, std::size_t bytes, std::size_t alignment = N) noexcept {
     alignment = detail::larger(alignment, N);
-    if (alignment <= of_inner.most_alignment) return inner_.deallocate(block, bytes, alignment);
+    if (aligns(bytes, alignment)) return inner_.deallocate(block, bytes, alignment);
     if (block == nullptr) return;
     void* start;
     std::memcpy(&start, static_cast<std::byte*>(block) - sizeof start, sizeof start);
     inner_.deallocate(start, all(bytes, alignment), own_alignment);
   }
+  bool fits(std::size_t bytes, std::size_t alignment = N) const noexcept
+    requires(traits.has_fits)
+  {
+    alignment = detail::larger(alignment, N);
+    return inner_.fits(bytes, alignment) || inner_.fits(all(bytes, alignment), own_alignment);
+  }
 
  private:
-  static constexpr std::size_t own_alignment = detail::smaller(of_inner.most_alignment, alignof(void*));
+  static constexpr std::size_t own_alignment =
+      of_inner.has_fits ? 1 : detail::smaller(of_inner.most_alignment, alignof(void*));
+  /// Whether the block inside aligns by itself.
+  constexpr bool aligns(std::size_t bytes, std::size_t alignment) const noexcept {
+    if constexpr (of_inner.has_fits) return inner_.fits(bytes, alignment);
+    else return alignment <= of_inner.most_alignment;
+  }
   static constexpr std::size_t all(std::size_t bytes, std::size_t alignment) noexcept {
     return detail::add(detail::larger(bytes, 1), alignment - 1 + sizeof(void*));
   }
@@ -582,6 +618,7 @@ class checked_bounds : public detail::one_block<detail::block_for<Inner>, false>
   static constexpr block_traits traits{.knows_own = of_inner.knows_own,
                                        .can_reset = of_inner.can_reset,
                                        .any_thread = of_inner.any_thread,
+                                       .has_fits = of_inner.has_fits,
                                        .most_bytes = detail::less(of_inner.most_bytes, 2 * detail::guard_words::bytes),
                                        .most_alignment = of_inner.most_alignment};
   /// Without an argument, if the block inside needs none; or with its own.
@@ -607,6 +644,11 @@ class checked_bounds : public detail::one_block<detail::block_for<Inner>, false>
     detail::memory_tools::unpoison(start, all(bytes, alignment));
     std::memcpy(at + bytes, at - detail::guard_words::bytes, detail::guard_words::bytes);  // a heap may write in front of it
     inner_.deallocate(start, all(bytes, alignment), alignment);
+  }
+  bool fits(std::size_t bytes, std::size_t alignment = detail::default_alignment_of_blocks) const noexcept
+    requires(traits.has_fits)
+  {
+    return inner_.fits(all(bytes, alignment), alignment);
   }
 
  private:

@@ -64,6 +64,11 @@ class accounted {
   {
     return block_.good_size(bytes, alignment);
   }
+  bool fits(std::size_t bytes, std::size_t alignment) const noexcept
+    requires(traits.has_fits)
+  {
+    return block_.fits(bytes, alignment);
+  }
   void reset() noexcept
     requires(traits.can_reset)
   {

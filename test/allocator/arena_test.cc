@@ -109,6 +109,17 @@ BOOST_AUTO_TEST_CASE(more_than_there_is_refused) {
   refuse_too_much(array);
 }
 
+BOOST_AUTO_TEST_CASE(a_spare_chunk_has_a_block_for_no_bytes_and_none_for_too_many) {
+  small a;
+  for (int i = 0; i != 2; ++i) (void)a.allocate(4096 - 48);
+  a.reset();
+  (void)a.allocate(4096 - 48);  // the other chunk is spare
+  BOOST_TEST(a.try_allocate(static_cast<std::size_t>(-1), 8) == nullptr);
+  void* const none = a.allocate(0, 8);
+  BOOST_TEST(a.allocate(0, 8) != none);
+  BOOST_TEST(a.in_use() == 4096u - 48 + 16);
+}
+
 BOOST_AUTO_TEST_CASE(alignments_up_to_a_mebibyte) {
   arena<> a;
   for (std::size_t alignment = 1; alignment <= std::size_t{1} << 20; alignment *= 2) {

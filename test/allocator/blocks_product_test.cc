@@ -33,7 +33,11 @@ class given_buffer : some_bytes, public buffer_block<> {
  public:
   given_buffer() : buffer_block(tarn::span<std::byte>(of_buffer + 1, sizeof of_buffer - 1)) {}
 };
+struct sized_at_run_time : block_of<pool<dynamic_size>> {
+  sized_at_run_time() : block_of(dynamic_size(512, 64)) {}
+};
 using bottoms = std::tuple<pool<static_size<512, 64>>,  // the pool
+                           sized_at_run_time,  // whose size isn't known at compile time
                            pool<static_size<512, 64>, static_array_store<60>>,  // a static array of blocks
                            size_class_pool<>,  // many sizes
                            heap_block,  // the heap

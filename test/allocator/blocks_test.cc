@@ -138,6 +138,79 @@ BOOST_AUTO_TEST_CASE(segregate_goes_by_size_and_by_what_alignment_the_small_ones
   BOOST_TEST(all.good_size(49) == 49u);
 }
 
+/// A pool whose blocks have 48 bytes, aligned to 8, as is known at run time.
+struct sized_at_run_time : block_of<pool<dynamic_size, counting_statistics>> {
+  sized_at_run_time() : block_of(dynamic_size(48, 8)) {}
+};
+/// Requests that a pool refuses: one too large, one aligned to more. Others go to it.
+template <template <class> class Around>
+void routed_at_run_time(std::size_t most) {
+  segregate<64, Around<accounted<sized_at_run_time>>, counted<accounted<heap_block>>> all;
+  const auto goes_on = [&](std::size_t bytes, std::size_t alignment) {
+    void* const block = all.allocate(bytes, alignment);
+    BOOST_TEST(is_aligned(block, alignment));
+    const bool is_in_heap = all.second().statistics().in_use != 0;
+    BOOST_TEST(accounts::outstanding == 1u);
+    all.deallocate(block, bytes, alignment);
+    void* const other = all.try_allocate(bytes, alignment);
+    BOOST_TEST(other != nullptr);
+    all.deallocate(other, bytes, alignment);
+    BOOST_TEST(accounts::outstanding == 0u);
+    return is_in_heap;
+  };
+  BOOST_TEST(!goes_on(most, 8));
+  BOOST_TEST(goes_on(most + 1, 8));
+  BOOST_TEST(goes_on(64, 1));
+  BOOST_TEST(goes_on(65, 1));
+  BOOST_TEST(goes_on(8, 64));
+  BOOST_TEST(goes_on(64, 4096));
+}
+template <class B>
+using as_it_is = B;
+template <class B>
+using headed_by_8 = prefix<std::uint64_t, B>;
+template <class B>
+using to_16 = aligned_to<16, B>;  // 8 bytes and 15 more
+template <class B>
+using to_4 = aligned_to<4, B>;
+template <class B>
+using behind_none = fall_back<buffer_block<1>, B>;
+template <class B>
+using within = segregate<8, pool<static_size<8>>, B>;
+template <class B>
+using in_a_lock = shared_between<mutex, counted<traced<trace_ring<>, B>>>;
+template <class B>
+using in_bounds = checked_bounds<B>;  // 32 bytes
+
+BOOST_AUTO_TEST_CASE(segregate_asks_a_pool_whose_size_is_known_at_run_time) {
+  routed_at_run_time<as_it_is>(48);
+  routed_at_run_time<headed_by_8>(40);
+  routed_at_run_time<to_16>(25);
+  routed_at_run_time<to_4>(48);
+  routed_at_run_time<behind_none>(48);
+  routed_at_run_time<within>(48);
+  routed_at_run_time<in_a_lock>(48);
+  routed_at_run_time<in_bounds>(16);
+
+  pool<dynamic_size, counting_statistics> blocks(dynamic_size(48, 32));
+  segregate<64, pool<dynamic_size, counting_statistics>&, heap_block> all(blocks);
+  all.deallocate(all.allocate(40, 64), 40, 64);
+  BOOST_TEST(blocks.statistics().allocations == 0u);
+  void* const block = all.allocate(40, 32);
+  BOOST_TEST(blocks.owns(block));
+  BOOST_TEST((all.good_size(40, 32) == 48u && all.good_size(40, 64) == 40u));
+  BOOST_TEST((all.fits(40, 64) && all.fits(1000, 64)));
+  all.deallocate(block, 48, 32);
+  BOOST_TEST(blocks.statistics().in_use == 0u);
+
+  pool<dynamic_size> of_46(dynamic_size(46));  // aligned to 2
+  aligned_to<16, pool<dynamic_size>&> to_16(of_46);
+  BOOST_TEST((to_16.fits(23) && !to_16.fits(24)));
+  void* const its = to_16.allocate(23);
+  BOOST_TEST(is_aligned(its, 16));
+  to_16.deallocate(its, 23);
+}
+
 BOOST_AUTO_TEST_CASE(fall_back_gives_each_block_back_to_where_it_came_from) {
   fall_back<pool<static_size<64>, static_array_store<3>, counting_statistics>, counted<heap_block>> all;
   std::vector<void*> blocks;
@@ -291,13 +364,15 @@ void sizes_first() {
   Sizes& sizes = all.first();
   void* const small = all.allocate(40, 8);
   void* const large = all.allocate(300'000, 8);
+  void* const newer = all.allocate(200'000, 8);
   int local = 0;
-  BOOST_TEST((sizes.owns(small) && sizes.owns(static_cast<std::byte*>(large) + 299'999)));
+  BOOST_TEST((sizes.owns(small) && sizes.owns(static_cast<std::byte*>(large) + 299'999) && sizes.owns(newer)));
   BOOST_TEST((!sizes.owns(static_cast<std::byte*>(large) - 1) && !sizes.owns(&local) && !sizes.owns(nullptr)));
   void* const other = all.second().allocate(40, 8);
   BOOST_TEST(!sizes.owns(other));
   all.deallocate(other, 40, 8);
   BOOST_TEST(accounts::outstanding == 0u);
+  all.deallocate(newer, 200'000, 8);
   all.deallocate(large, 300'000, 8);
   all.deallocate(small, 40, 8);
   BOOST_TEST((sizes.large().blocks == 0u && !sizes.owns(large)));

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Mistakes in the layer for many sizes, in malloc, in walks and in arenas (mutants.txt), each of which a test must find: a case
-for each. The tests without one must pass.
+"""Mistakes in the layer for many sizes, in malloc, in walks, in arenas and in blocks (mutants.txt), each of which a test must
+find: a case for each. The tests without one must pass.
 
 usage: check_mutants.py [WORD…]     only mistakes whose names have one of the words
 """
@@ -23,6 +23,7 @@ SECONDS = 90
 TESTS = {
     "arena": ("test/allocator/arena_model_test.cc", []),
     "arenas": ("test/allocator/arena_test.cc", []),
+    "blocks": ("test/allocator/blocks_test.cc", []),
     "caches": ("test/allocator/detail/sizes/size_caches_test.cc", []),
     "fork": ("test/allocator/detail/sizes/caches_at_fork_test.cc", []),
     "heap": ("test/allocator/detail/sizes/span_heap_test.cc", []),

@@ -256,9 +256,8 @@ class chunk_region {
     link = detail::pointer_to(c);
     enter_linked(c);
   }
-  /// Precondition: it is right behind the current one.
+  /// Precondition: it is right behind the current one. No peak ends here: all of that one counts from now on.
   TARN_STEP void enter_linked(chunk& c) noexcept {
-    note_peak();
     c.before = current_ != nullptr ? current_->before + current_->bytes() : 0;
     current_ = detail::pointer_to(c);
     at_ = c.first();
