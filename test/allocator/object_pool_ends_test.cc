@@ -1,4 +1,5 @@
-// clear() and the ends of pools of objects: each object is destroyed once, whoever owns it, and the pool is as new.
+// clear() and the ends of pools of objects: each object is destroyed once, whoever owns it, and the pool is as new. Objects
+// that own others of their pool: object_pool_walks_test.cc.
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -25,77 +26,6 @@
 
 namespace tarn::test {
 namespace {
-
-/// A node that owns up to two others, and destroys them.
-template <class Owner>
-struct node {
-  node() { ++alive; }
-  ~node() {
-    if (canary != 4711) ++twice;
-    canary = 0;
-    --alive;
-    for (node* child : children)
-      if (child != nullptr) Owner::end(child);
-  }
-  std::array<node*, 2> children = {};
-  int canary = 4711;
-  static inline long alive = 0;
-  static inline long twice = 0;
-};
-
-template <class... Policies>
-struct forest {
-  using T = node<forest>;
-  using pool_type = object_pool<T, Policies...>;
-  static inline pool_type* pool = nullptr;
-  static void end(T* one) { pool->destroy(one); }
-
-  /// So many nodes, of which each is owned by another or by nobody, at addresses in any order; and holes between them.
-  static void grow(std::size_t nodes, std::mt19937& random) {
-    std::vector<T*> all;
-    while (all.size() != nodes) all.push_back(pool->construct());
-    std::shuffle(all.begin(), all.end(), random);
-    for (std::size_t holes = nodes / 4; holes != 0; --holes, all.pop_back()) pool->destroy(all.back());
-    for (std::size_t i = 0; i != all.size() / 2; ++i) {  // two trees: those of even and of odd places
-      if (2 * i + 2 < all.size()) all[i]->children[0] = all[2 * i + 2];
-      if (2 * i + 3 < all.size()) all[i]->children[1] = all[2 * i + 3];
-    }
-  }
-  static void expect_none(called_from = {}) {
-    CHECK(T::alive == 0);
-    CHECK(T::twice == 0);
-    std::size_t seen = 0;
-    pool->for_each([&](T&) { ++seen; });
-    CHECK(seen == 0);
-  }
-};
-
-using forests =
-    std::tuple<forest<>, forest<page_local_reuse<>, fixed_growth<50>>, forest<return_empty_chunks<>, fixed_growth<20>>,
-               forest<thread_cached<>>, forest<lock_free>, forest<checked>, forest<hardened, page_local_reuse<>>,
-               forest<static_array_store<400>, wait_for_block<1>, mutex_locking<>>, forest<sampled_guard_pages<3, checked>>>;
-
-// shows: FM-43
-BOOST_AUTO_TEST_CASE_TEMPLATE(objects_that_own_others_are_destroyed_once, trees, forests) {
-  std::mt19937 random(5);
-  {
-    typename trees::pool_type pool;
-    trees::pool = &pool;
-    for (const std::size_t nodes : std::array<std::size_t, 4>{1, 2, 40, 400}) {
-      trees::grow(nodes, random);
-      pool.clear();
-      trees::expect_none();
-    }
-    std::set<void*> places;  // the pool hands out every block once
-    for (int i = 0; i != 400; ++i) places.insert(pool.construct());
-    CHECK(places.size() == 400);
-    pool.clear();
-    trees::expect_none();
-    trees::grow(300, random);
-  }
-  CHECK(trees::T::alive == 0);  // its destructor does the same
-  CHECK(trees::T::twice == 0);
-}
 
 /// At its end, it makes another, which stays; or makes and destroys some.
 template <class... Policies>

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <new>
 #include <set>
@@ -17,12 +18,40 @@
 
 #include "tarn/allocator/object_pool.h"
 #include "tarn/policies/store/resource_store.h"
-#include "tarn/test/allocator/counted_objects.h"
 #include "tarn/test/support/check.h"
 #include "tarn/test/support/upstream.h"
 
 namespace tarn::test {
 namespace {
+
+/// Bytes of them, aligned to Align, that all hold one mark.
+template <std::size_t Bytes, std::size_t Align = 1>
+struct alignas(Align) item {
+  explicit item(unsigned char mark = 1) {
+    if (reinterpret_cast<std::uintptr_t>(this) % Align != 0) ++misaligned;
+    std::fill(std::begin(bytes), std::end(bytes), mark);
+    ++alive;
+  }
+  item(const item&) = delete;
+  item& operator=(const item&) = delete;
+  ~item() { --alive; }
+
+  unsigned char bytes[Bytes];
+  static inline long alive = 0;
+  static inline long misaligned = 0;
+};
+
+/// How many more objects the pool has room for. They are destroyed again.
+template <class Pool, class... Args>
+std::size_t room_of(Pool& pool, called_from = {}, const Args&... args) {
+  std::vector<typename Pool::value_type*> all;
+  while (auto* const o = pool.try_construct(args...)) {
+    all.push_back(o);
+    REQUIRE(all.size() < 100'000);  // a pool that comes to no end
+  }
+  for (auto* const o : all) pool.destroy(o);
+  return all.size();
+}
 
 // ---- what construct() makes of its arguments ------------------------------------------------------------------------------
 

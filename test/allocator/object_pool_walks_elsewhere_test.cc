@@ -2,12 +2,18 @@
 #include <boost/test/unit_test.hpp>
 
 #include <cstddef>
+#include <set>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "tarn/allocator/object_pool.h"
 #include "tarn/policies/checking/switchable_checking.h"
+#include "tarn/policies/exhaustion/wait_for_block.h"
+#include "tarn/policies/store/resource_store.h"
 #include "tarn/test/allocator/walked_pools.h"
 #include "tarn/test/support/check.h"
+#include "tarn/test/support/upstream.h"
 
 namespace tarn::test {
 namespace {
@@ -17,6 +23,12 @@ BOOST_AUTO_TEST_CASE(walks_of_locked_pools_agree_with_a_map) {
   walk_beside_a_map<object_pool<owner<40>, thread_cached<>>>(3000);
   walk_beside_a_map<object_pool<owner<40>, thread_cached<>, return_empty_chunks<>, fixed_growth<60>>>(3000);
   walk_beside_a_map<object_pool<owner<40>, lock_free>>(3000);
+}
+BOOST_AUTO_TEST_CASE(walks_over_coloured_and_much_aligned_blocks_agree_with_a_map) {
+  walk_beside_a_map<object_pool<owner<230>, fixed_growth<800>, lifo_reuse<>>>(1500);
+  walk_beside_a_map<object_pool<owner<170, 64>, static_array_store<850>>>(900);
+  walk_beside_a_map<object_pool<owner<40, 64>, fixed_growth<9>, lifo_reuse<>>>(500);
+  walk_beside_a_map<object_pool<owner<4000, 4096>, fixed_growth<100>>>(400);
 }
 BOOST_AUTO_TEST_CASE(walks_of_checked_pools_agree_with_a_map) {
   walk_beside_a_map<object_pool<owner<40>, checked>>(2000);
@@ -30,6 +42,31 @@ BOOST_AUTO_TEST_CASE(walks_of_bounded_pools_agree_with_a_map) {
   walk_beside_a_map<object_pool<owner<3>, static_array_store<33'000>>>(3000);  // too many for the stack
   walk_beside_a_map<object_pool<owner<40>, static_array_store<700>, page_local_reuse<>>>(800);
   walk_beside_a_map<object_pool<owner<40>, no_growth<300>, fall_back_to<heap_store>>>(2000);
+  walk_beside_a_map<object_pool<owner<40>, static_array_store<700>, batch_reuse<prefetch::none, 128>>>(800);
+  walk_beside_a_map<object_pool<owner<40>, static_array_store<400>, wait_for_block<1>, mutex_locking<>>>(390);
+  walk_beside_a_map<object_pool<owner<40>, fixed_growth<20, 150>>>(200);
+  walk_beside_a_map<object_pool<owner<40>, geometric_growth<2, 64, 2, 150>, lifo_reuse<>>>(200);
+  std::vector<std::byte> bytes(40'003);
+  walk_beside_a_map<object_pool<owner<40>, buffer_store>>(800, {}, buffer_store{std::span(bytes).subspan(3)});
+  test::upstream upstream;
+  walk_beside_a_map<object_pool<owner<3>, mutex_locking<>, resource_store, geometric_growth<3, 50, 3>>>(
+      3000, {}, resource_store{&upstream});
+  BOOST_TEST(upstream.bytes() == 0u);
+  BOOST_TEST(upstream.faults() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(objects_on_pages_of_their_own_that_are_made_meanwhile_are_not_visited) {
+  object_pool<long, sampled_guard_pages<1, no_checking, 16>> pool;  // the first 16 are sampled
+  std::set<long*> before, visited;
+  for (int i = 0; i != 12; ++i) before.insert(pool.construct());
+  pool.destroy(before.extract(before.begin()).value());
+  pool.for_each([&](long& o) {
+    REQUIRE(visited.insert(&o).second);
+    if (visited.size() % 2 == 0) pool.destroy(&o);
+    REQUIRE(pool.construct() != nullptr);
+    REQUIRE(visited.size() <= before.size());
+  });
+  CHECK(visited == before);
 }
 
 /// A list that can't say whether it is empty.

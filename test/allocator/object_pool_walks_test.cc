@@ -20,6 +20,7 @@
 namespace tarn::test {
 namespace {
 
+// shows: FM-43 FM-45 FM-46
 BOOST_AUTO_TEST_CASE(walks_of_batches_agree_with_a_map) {
   walk_beside_a_map<object_pool<owner<40>>>(3000);
   walk_beside_a_map<object_pool<owner<3>>>(3000);
@@ -83,6 +84,15 @@ BOOST_AUTO_TEST_CASE(a_pool_that_was_walked_through_grows_no_more) {
   for (std::uint32_t i = 0; i != 500; ++i) BOOST_TEST_REQUIRE(pool.try_construct(i) != nullptr);
   BOOST_TEST(pool.blocks().capacity() == 1000u);
   BOOST_TEST(pool.count() == 1000u);
+}
+BOOST_AUTO_TEST_CASE(a_pool_that_was_walked_through_hands_out_the_lowest_first) {  // and carves no more than before
+  object_pool<owner<40>> pool;
+  std::vector<owner<40>*> all;
+  for (std::uint32_t i = 0; i != 60; ++i) all.push_back(pool.construct(i));
+  std::sort(all.begin(), all.end());
+  for (owner<40>* const one : all) pool.destroy(one);
+  pool.for_each([](auto&) {});
+  for (owner<40>* const one : all) BOOST_TEST(pool.construct(7u) == one);
 }
 BOOST_AUTO_TEST_CASE(what_is_constructed_in_a_walk_comes_out_of_the_bits) {
   object_pool<long, no_growth<256>> pool;

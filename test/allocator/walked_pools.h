@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <random>
@@ -23,10 +22,11 @@
 namespace tarn::test {
 
 /// Says at its end whether it was one, and ends another that it owns.
-template <std::size_t Bytes>
-struct owner {
+template <std::size_t Bytes, std::size_t Align = alignof(void*)>
+struct alignas(Align) owner {
   explicit owner(std::uint32_t its) noexcept : id(its) {
     ++alive;
+    wrong += reinterpret_cast<std::uintptr_t>(this) % Align == 0 ? 0 : 1;
     std::memset(rest, static_cast<int>(its % 251), Bytes);
   }
   ~owner() {
@@ -63,10 +63,14 @@ class walked {
   }
 
   void run(int rounds, called_from = {}) {
+    compare();
     std::size_t aim = most_ / 2;
     for (int round = 0; round != rounds; ++round) {
       if (round % 7 == 0) aim = pick(most_ + 1);
-      for (std::size_t n = pick(400); n != 0; --n) pick(100) < (live_.size() < aim ? 75u : 25u) ? add() : remove_one();
+      for (std::size_t n = pick(400); n != 0; --n) {
+        if (pick(100) >= (live_.size() < aim ? 75u : 25u)) remove_one();
+        else if (!add()) REQUIRE(live_.size() == pool_.blocks().capacity());  // no block is lost
+      }
       if (one_in(5)) destroy_many();
       if (one_in(6)) destroy_neighbours();
       step();
@@ -74,17 +78,19 @@ class walked {
       REQUIRE(T::wrong == 0);
     }
     compare();
+    own_others();
   }
 
  private:
   std::size_t pick(std::size_t n) { return n == 0 ? 0 : static_cast<std::size_t>(random_() % n); }
   bool one_in(std::size_t n) { return pick(n) == 0; }
   auto any() { return live_.find(all_[pick(all_.size())]); }
-  void add() {
+  bool add() {
     T* const o = pool_.try_construct(next_);
-    if (o == nullptr) return;
+    if (o == nullptr) return false;
     REQUIRE(live_.emplace(o, known{next_++, all_.size()}).second);
     all_.push_back(o);
+    return true;
   }
   auto forget(typename live_map::iterator at) {
     all_[at->second.at] = all_.back();
@@ -173,9 +179,11 @@ class walked {
           if (const auto next = live_.upper_bound(&o); next != live_.end()) end(next);
           return;
         case 3:
-          return add();
+          add();
+          return;
         case 4:
-          return end(any()), add(), add();
+          end(any()), add(), add();
+          return;
         default:
           return;
       }
@@ -276,11 +284,17 @@ class walked {
       REQUIRE(largest - least <= 1);
     }
   }
+  /// From now on some end others, which end others.
+  void own_others() {
+    std::shuffle(all_.begin(), all_.end(), random_);
+    for (std::size_t i = 0; i + 1 < all_.size(); i += i % 9 == 7 ? 2 : 1) all_[i]->owned = all_[i + 1];
+  }
   /// Each ends once, although some own others.
   void clear() {
-    std::shuffle(all_.begin(), all_.end(), random_);
-    for (std::size_t i = 0; i + 1 < all_.size(); i += 3) all_[i]->owned = all_[i + 1];
+    own_others();
     pool_.clear();
+    if constexpr (requires { pool_.release(); })
+      if (one_in(3)) pool_.release();
     live_.clear();
     all_.clear();
     compare();
@@ -295,14 +309,14 @@ class walked {
 };
 
 /// \param most  objects at once
-template <class Pool>
-void walk_beside_a_map(std::size_t most, called_from = {}) {
+template <class Pool, class... Given>
+void walk_beside_a_map(std::size_t most, called_from = {}, const Given&... given) {
   using T = typename Pool::value_type;
   {
-    const auto pool = std::make_unique<Pool>();
+    const auto pool = std::make_unique<Pool>(given...);
     walked<Pool>(*pool, most).run(60 * static_cast<int>(patience()));
   }
-  CHECK(T::alive == 0);
+  CHECK(T::alive == 0);  // also of those that the pool's end ended
   CHECK(T::wrong == 0);
 }
 
