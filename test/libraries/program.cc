@@ -1,4 +1,4 @@
-// The program: `program PLUGIN local|global|linked`. It prints counts, which check_libraries.py compares with what they must be.
+// The program: `program PLUGIN local|global|linked`. It prints counts, which check_libraries.py compares with the right ones.
 #include <cstdio>
 #include <vector>
 
