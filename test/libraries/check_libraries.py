@@ -5,11 +5,10 @@ file.
 A combination is: the program's compiler, the plugin's, -fvisibility of both, whether the program is linked with -rdynamic or
 without PIE and libraries with -Bsymbolic, and whether it opens the plugin with RTLD_LOCAL or RTLD_GLOBAL or is linked to it.
 With the macros of shared_pool.h each static pool has one instance; without, as many as `expected` says: asserted so that a
-change is seen. Pools that are objects are used by both sides at once, also over forks, then by the program when the plugin
-is gone. Controls, headers in which a check is missing, must be found out. TARN_NIGHTLY=1 runs all combinations.
+change is seen. Controls, headers in which a check is missing, must be found out. TARN_NIGHTLY=1 runs all combinations. Pools
+that are objects go through several libraries in check_parts.py.
 """
 
-import collections
 import itertools
 import os
 import re
@@ -24,26 +23,18 @@ import library_code
 from builds import COMPILERS, VISIBILITIES, WAYS, Combination, source_object
 
 SECONDS = 600  # A run takes one or two; this is for one that hangs.
-POOLS = 4  # static ones, as in pools.h
-KINDS = 3  # of pools that are objects, as in pools.h
-LIVES = 2 * KINDS  # program.cc opens the plugin anew for each
-FORKS = 4 * LIVES
+POOLS = 4  # as in pools.h
 
 # At least so many of each must have been, in one run.
-LEAST = {"exchanged": 200 * POOLS, "reclaimed": 4096, "handed over": 500, "collected": 1000, "kept apart": 60}
-# And so many in all runs together.
-LEAST_IN_ALL = {("with", 1): 11, ("without", 1): 2, ("without", 2): 6, "handed over": 8_000, "forks": 8 * FORKS,
-                "unloaded": 3 * LIVES}
-NIGHTLY_LEAST = {("with", 1): 130, ("without", 1): 16, ("without", 2): 80, "handed over": 200_000, "forks": 192 * FORKS,
-                 "unloaded": 60 * LIVES}
+LEAST = {"exchanged": 200 * POOLS, "reclaimed": 4096}
 
 
-def run(combination, what, *words):
+def run(combination):
     """What the program printed, {name: numbers}, and what is wrong."""
     try:
         program, plugin = combination.link()
-        done = subprocess.run([program, what, plugin, combination.way, *words], stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, errors="replace", timeout=SECONDS, check=False)
+        done = subprocess.run([program, plugin, combination.way], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              errors="replace", timeout=SECONDS, check=False)
     except RuntimeError as error:
         return {}, str(error)
     except subprocess.TimeoutExpired:
@@ -67,12 +58,11 @@ def expected(c):
     return 1 if c.visibility == "default" and not c.symbolic and (c.rdynamic or c.way == "linked") else 2
 
 
-def statics_case(c, tally):
+def statics_case(c):
     def wrong():
-        said, fault = run(c, "statics")
+        said, fault = run(c)
         if fault:
             return fault
-        tally[c.macros, max(said["instances"])] += 1
         right = [expected(c)] * POOLS
         return None if said["instances"] == right else f"instances {said['instances']}, expected {right}"
 
@@ -83,23 +73,10 @@ def refused_case(c):
     """The program defines the pools and doesn't show them: the plugin can't be loaded. It never gets pools of its own."""
 
     def wrong():
-        _, fault = run(c, "statics")
+        _, fault = run(c)
         return None if fault and "undefined symbol" in fault else fault or "was loaded"
 
     return f"not loaded: {c}", wrong
-
-
-def objects_case(c, first, tally):
-    def wrong():
-        said, fault = run(c, "objects", first)
-        if fault:
-            return fault
-        tally["handed over"] += said["handed over"][0]
-        tally["forks"] += said["forks"][0]
-        tally["unloaded"] += said["gone"][0]
-        return None if said["lives"] == [LIVES] and said["forks"] == [FORKS] else f"not all was run: {said}"
-
-    return f"pool objects, {first} first: {c}", wrong
 
 
 def symbols_case(builder, source, compiler, visibility):
@@ -120,22 +97,20 @@ def symbols_case(builder, source, compiler, visibility):
 
 # ---- what must be found out -------------------------------------------------------------------------------------------
 
-NO_DOMAINS = [("return domain.load(memory_order_relaxed) == me.domain;", "return me.offset[0] != 1;"),
-              ("if (owner != me.domain) return nullptr;", "")]
 NO_SHARING = [("extern template struct TARN_SHARED_ ", "static_assert(true); //")]
 KEPT_AT_THE_END = [("std::atexit(end_of_library);", "")]
 
 
-def control_case(what, c, words, changes, found_out):
-    """`changes`: what is replaced in the library. `found_out` says from the output of a run of these words, and its fault,
-    whether what is missing was noticed."""
+def control_case(what, c, changes, found_out):
+    """`changes`: what is replaced in the library. `found_out` says from the output of a run, and its fault, whether what is
+    missing was noticed."""
 
     def wrong():
         try:
             library_code.changed(c.builder.root, changes, os.path.join(c.builder.root, c.first))
         except RuntimeError as error:
             return str(error)
-        said, fault = run(c, *words)
+        said, fault = run(c)
         if not found_out(said, fault or ""):
             return f"not found out; {said} {fault}"
         print(f"killed  libraries: {what}  by check_libraries")
@@ -145,14 +120,11 @@ def control_case(what, c, words, changes, found_out):
 
 
 def control_cases(builder):
-    domains = Combination(builder, "without", "clang++-19", "clang++-19", "hidden", False, "local", first="no-domains")
     sharing = Combination(builder, "with", "clang++-19", "clang++-19", "hidden", False, "linked", first="no-sharing")
     shown = Combination(builder, "without", "clang++-19", "clang++-19", "default", True, "local", first="kept")
-    return [control_case("a register with pools of a library that is gone", shown, ["statics"], KEPT_AT_THE_END,
+    return [control_case("a register with pools of a library that is gone", shown, KEPT_AT_THE_END,
                          lambda said, fault: "exit status -11" in fault),
-            control_case("magazines that don't tell domains apart", domains, ["objects", "program"], NO_DOMAINS,
-                         lambda said, fault: re.search("exit status -|fault: a ", fault)),
-            control_case("a declaration that is none", sharing, ["statics"], NO_SHARING,
+            control_case("a declaration that is none", sharing, NO_SHARING,
                          lambda said, fault: said.get("instances") == [2] * POOLS)]
 
 
@@ -160,11 +132,10 @@ def control_cases(builder):
 
 
 def every(builder):
-    """(static pools, pool objects, not loaded): all combinations of each."""
+    """(used, not loaded): all combinations of each."""
     flags = [True, False]
     statics = [Combination(builder, *which, symbolic=symbolic) for *which, symbolic in
                itertools.product(("with", "without"), COMPILERS, COMPILERS, VISIBILITIES, flags, WAYS, flags)]
-    objects = [c for c in statics if c.macros == "without"]
     refused = []
     for compiler, visibility, symbolic in itertools.product(COMPILERS, VISIBILITIES, flags):
         both = [builder, "with", compiler, compiler, visibility]
@@ -174,7 +145,7 @@ def every(builder):
                     for code in ("-fPIE", "-fno-pie")]
         statics += [Combination(*both, False, way, code="-fno-pie", **more) for way in WAYS]
         refused += [Combination(*both, False, way, place="program", **more) for way in ("local", "global")]
-    return statics, objects, refused
+    return statics, refused
 
 
 def some(builder):
@@ -195,7 +166,7 @@ def some(builder):
               for how in ((False, "local"), (True, "linked"))]
     shown = [of("without", clang, clang, "default", *how) for how in ((True, "local"), (False, "linked"), (False, "global"))]
     shown.append(of("without", clang, clang, "default", True, "global", symbolic=True))
-    return statics + hidden + shown, hidden + shown, [of("with", g, g, "hidden", False, "local", place="program")]
+    return statics + hidden + shown, [of("with", g, g, "hidden", False, "local", place="program")]
 
 
 def main():
@@ -203,13 +174,9 @@ def main():
         sys.exit("needs " + " and ".join(COMPILERS))
     nightly = "TARN_NIGHTLY" in os.environ
     builder = compilers.Builder(compilers.include_root())
-    instances, totals = collections.Counter(), collections.Counter()
-    statics, objects, refused = every(builder) if nightly else some(builder)
+    statics, refused = every(builder) if nightly else some(builder)
 
-    cases = [statics_case(c, instances) for c in statics] + [refused_case(c) for c in refused]
-    firsts = ["program", "plugin"]
-    cases += [objects_case(c, first, totals) for i, c in enumerate(objects)
-              for first in (firsts if nightly else [firsts[i // 2 % 2]])]
+    cases = [statics_case(c) for c in statics] + [refused_case(c) for c in refused]
     cases += [symbols_case(builder, source, *built) for source in ("program", "plugin", "definitions")
               for built in itertools.product(COMPILERS, VISIBILITIES if nightly else ["hidden"])]
     if nightly:
@@ -217,16 +184,9 @@ def main():
         cases += [symbols_case(builder, source, oldest, "hidden") for source in ("plugin", "definitions")]
     cases += control_cases(builder)[:None if nightly else 1]
 
-    for c in statics + objects:
+    for c in statics:
         c.compile()
-    passed = compilers.report(cases) == 0
-    print("\n".join(f"{macros} the macros: {n} of each pool in {times} combinations"
-                    for (macros, n), times in sorted(instances.items())))
-    print("\n".join(f"{name}: {n}" for name, n in totals.items()))
-    few = [name for name, least in (NIGHTLY_LEAST if nightly else LEAST_IN_ALL).items() if (instances | totals)[name] < least]
-    for name in few:
-        print(f"too few: {name}")
-    return 0 if passed and not few else 1
+    return compilers.report(cases)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
-// The pools that a program and its plugin share. Both include this file.
+// The static pools that a program and its plugin share. Both include this file.
 #ifndef TARN_TEST_LIBRARIES_POOLS_H_
 #define TARN_TEST_LIBRARIES_POOLS_H_
 
 #include <array>
 #include <cstddef>
-#include <tuple>
 
 #include "tarn/allocator/shared_pool.h"
 #include "tarn/allocator/pool.h"
@@ -13,8 +12,6 @@
 namespace tarn::test {
 
 inline constexpr std::size_t block_bytes = 64;
-
-// ---- static pools -------------------------------------------------------------------------------------------------------
 
 using locked = static_pool<struct locked_tag, static_size<block_bytes>, mutex_locking<>>;
 using cached = static_pool<struct cached_tag, static_size<block_bytes>, thread_cached<>>;
@@ -38,14 +35,6 @@ DECLARE_SHARED_MEMORY_POOL(tarn::test::node);
 namespace tarn::test {
 
 inline constexpr std::size_t static_pools = 4;
-
-// ---- pools that are objects ---------------------------------------------------------------------------------------------
-
-template <class Locking>
-using object_pool_with = pool<static_size<block_bytes>, Locking>;
-using object_pools =
-    std::tuple<object_pool_with<mutex_locking<>>, object_pool_with<thread_cached<>>, object_pool_with<lock_free>>;
-inline constexpr std::size_t kind_of_cached = 1;
 
 }  // namespace tarn::test
 

@@ -1,22 +1,20 @@
-// The program: `program statics|objects PLUGIN local|global|linked program|plugin`. The last word: who uses each pool first.
-// It prints counts, which check_libraries.py compares with what they must be.
+// The program: `program PLUGIN local|global|linked`. It prints counts, which check_libraries.py compares with the right ones.
 #include <cstdio>
-#include <cstring>
 #include <vector>
 
 #include "tarn/allocator/registry.h"
 #include "tarn/test/libraries/loaded.h"
-#if !defined(WITH_MACROS)  // which pools that are objects have nothing to do with
-#include "tarn/test/libraries/objects.h"
-#endif
 
 namespace tarn::test {
 namespace {
 
 own_pools<2 * block_bytes> own;
 
-// ---- static pools -------------------------------------------------------------------------------------------------------
-
+/// A block that somebody holds, and what is in its stamp.
+struct held_block {
+  void* at;
+  std::uint64_t salt;
+};
 using held_blocks = std::vector<held_block>;
 
 held_blocks take(const side& from, std::size_t pool, std::size_t n) {
@@ -72,13 +70,6 @@ void use_statics(const char* path, const char* how) {
 }  // namespace tarn::test
 
 int main(int, char** words) {
-#if !defined(WITH_MACROS)
-  if (std::strcmp(words[1], "objects") == 0) {
-    tarn::test::use_objects(words[2], words[3], std::strcmp(words[4], "plugin") == 0);
-    std::puts("done");
-    return 0;
-  }
-#endif
-  tarn::test::use_statics(words[2], words[3]);
+  tarn::test::use_statics(words[1], words[2]);
   std::puts("done");
 }

@@ -7,10 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <span>
-#include <tuple>
 
-#include "tarn/test/libraries/blocks.h"
 #include "tarn/test/libraries/pools.h"
 
 namespace tarn::test {
@@ -20,13 +17,22 @@ struct side {
   void* (*allocate)(std::size_t pool);
   void (*deallocate)(std::size_t pool, void* block);
   bool (*owns)(std::size_t pool, const void* block);
-  void (*churn)(std::size_t kind, void* object, board& b, std::uint64_t thread);  // uses a pool of object_pools
-  void (*take)(std::size_t kind, void* object, std::span<void*> blocks);
-  void (*give_back)(std::size_t kind, void* object, std::span<void* const> blocks);
 };
 
 // Not in a named namespace: the two sides' functions must stay two.
 namespace {
+
+std::uint64_t word_of(const void* block, std::uint64_t salt, std::size_t i) noexcept {
+  return (reinterpret_cast<std::uintptr_t>(block) + i) * 0x9E3779B97F4A7C15u ^ salt;
+}
+void write_stamp(void* block, std::uint64_t salt) noexcept {
+  for (std::size_t i = 0; i != block_bytes / 8; ++i) static_cast<std::uint64_t*>(block)[i] = word_of(block, salt, i);
+}
+bool has_stamp(const void* block, std::uint64_t salt) noexcept {
+  for (std::size_t i = 0; i != block_bytes / 8; ++i)
+    if (static_cast<const std::uint64_t*>(block)[i] != word_of(block, salt, i)) return false;
+  return true;
+}
 
 template <class Do>
 decltype(auto) with_static(std::size_t pool, Do action) {
@@ -38,30 +44,11 @@ decltype(auto) with_static(std::size_t pool, Do action) {
   }
 }
 
-template <std::size_t Kind = 0, class Do>
-void with_object(std::size_t kind, void* object, Do action) {
-  if (kind == Kind) return action(*static_cast<std::tuple_element_t<Kind, object_pools>*>(object));
-  if constexpr (Kind + 1 != std::tuple_size_v<object_pools>) with_object<Kind + 1>(kind, object, action);
-}
-
 side this_side() {
   return {{&locked::instance(), &cached::instance(), &in_array::instance(), &node::memory_pool()},
           [](std::size_t pool) { return with_static(pool, [](auto& p) { return p.try_allocate(); }); },
           [](std::size_t pool, void* block) { with_static(pool, [=](auto& p) { p.deallocate(block); }); },
-          [](std::size_t pool, const void* block) { return with_static(pool, [=](auto& p) { return p.owns(block); }); },
-#if defined(WITH_MACROS)  // which pools that are objects have nothing to do with
-          nullptr, nullptr, nullptr};
-#else
-          [](std::size_t kind, void* object, board& b, std::uint64_t thread) {
-            with_object(kind, object, [&](auto& p) { test::churn(p, b, thread); });
-          },
-          [](std::size_t kind, void* object, std::span<void*> blocks) {
-            with_object(kind, object, [&](auto& p) { for (void*& block : blocks) block = p.try_allocate(); });
-          },
-          [](std::size_t kind, void* object, std::span<void* const> blocks) {
-            with_object(kind, object, [&](auto& p) { p.deallocate_batch(blocks); });
-          }};
-#endif
+          [](std::size_t pool, const void* block) { return with_static(pool, [=](auto& p) { return p.owns(block); }); }};
 }
 
 /// A global object of either side: it holds a block of every static pool from before main(), or from dlopen(), to the end.

@@ -3,13 +3,11 @@
 #include <cstddef>
 
 #include "tarn/allocator/xmalloc.h"
-#include "tarn/test/programs/span_store.h"
 
 namespace {
 
-// Programs have many blocks of more than 4 KiB, and nobody asks for counts.
-using heap =
-    tarn::xallocator<struct preloaded, tarn::test::span_store, tarn::geometric_classes<16, 32768>, tarn::no_statistics>;
+// Programs have many blocks of more than 4 KiB, and nobody asks for counts. Each larger one is mapped by itself.
+using heap = tarn::xallocator<struct preloaded, tarn::page_store<>, tarn::geometric_classes<16, 32768>, tarn::no_statistics>;
 
 }  // namespace
 
