@@ -37,6 +37,27 @@ struct monotonic_buffer {
   std::unique_ptr<std::byte[]> buffer_ = std::make_unique<std::byte[]>(bytes);
   std::pmr::monotonic_buffer_resource its_{buffer_.get(), bytes};
 };
+/// The least that a resource can do: two pointers into a buffer, no chunks, nothing comes back.
+struct resource_by_hand : std::pmr::memory_resource {
+  static constexpr const char* name = "bare_arena";
+  std::pmr::memory_resource* resource() { return this; }
+  void drop() { at_ = buffer_.get(); }
+
+ private:
+  void* do_allocate(std::size_t size, std::size_t alignment) override {
+    const std::size_t taken = (size + 7) & ~std::size_t{7};
+    if (alignment > 8 || taken > static_cast<std::size_t>(end_ - at_)) [[unlikely]]
+      std::abort();
+    return at_ += taken, at_ - taken;
+  }
+  void do_deallocate(void*, std::size_t, std::size_t) override {}
+  bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
+
+  static constexpr std::size_t bytes = 1 << 20;
+  std::unique_ptr<std::byte[]> buffer_ = std::make_unique<std::byte[]>(bytes);
+  std::byte* at_ = buffer_.get();
+  std::byte* end_ = buffer_.get() + bytes;
+};
 struct arena_column {
   static constexpr const char* name = "tarn_arena";
   std::pmr::memory_resource* resource() { return &its_; }
@@ -55,7 +76,16 @@ struct pools_reset {
   void drop() { its_.reset(); }
   tarn::pmr::unsynchronized_pool_resource its_;
 };
-using resources = columns<monotonic, monotonic_buffer, arena_column, pools_released, pools_reset>;
+using resources = columns<monotonic, monotonic_buffer, resource_by_hand, arena_column, pools_released, pools_reset>;
+
+/// Behind a pointer whose dynamic type the compiler doesn't know, as a user's containers have it. Otherwise g++ clones the loop
+/// for each resource, without a virtual call.
+template <class Column>
+std::pmr::memory_resource* hidden(Column& column) {
+  std::pmr::memory_resource* resource = column.resource();
+  asm("" : "+r"(resource));
+  return resource;
+}
 
 constexpr std::size_t blocks = 200;
 const std::array<std::uint16_t, blocks> sizes = [] {
@@ -76,7 +106,7 @@ constexpr auto dropped = []<class Column>(benchmark::State& state) {
   alignas(64) Column column;
   for (auto _ : state)
     for (int i = 0; i != 20; ++i) {
-      take_all(*column.resource());
+      take_all(*hidden(column));
       column.drop();
     }
   report(state, 20 * blocks);
@@ -98,7 +128,7 @@ constexpr auto request = []<class Column>(benchmark::State& state) {
   alignas(64) Column column;
   for (auto _ : state)
     for (int i = 0; i != 20; ++i) {
-      serve(column.resource());
+      serve(hidden(column));
       column.drop();
     }
   report(state, 20);

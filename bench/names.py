@@ -121,6 +121,14 @@ SECTIONS = [
     ("containers", "Containers: a million elements inserted in random order and cleared, second run, one element", "ns", {
         "map_random": "map<int, int>",
     }),
+    ("fixed", "Containers of up to 1000 ints that are in the container itself, one element", "ns", {
+        "list": "list: inserted, erased",
+        "list_churn": "list: erased, inserted, 1000 inside",
+        "map": "map: inserted, erased",
+        "map_churn": "map: erased, inserted, 1000 inside",
+        "map_find": "map: found",
+        "set": "set: inserted, erased",
+    }),
     ("macros", "Class-level operator new: a 64-byte object, one new and one delete", "ns", {
         "pair": "pair",
         "hundred": "100 + 100",
@@ -269,6 +277,8 @@ COLUMNS = {
     "tarn_stl_unlocked": "stl no_locking",
     "tarn_stl_batch": "stl batch",
     "tarn_own_pool": "own_pool_allocator",
+    "tarn_fixed": "tarn, fixed",
+    "eastl_fixed": "EASTL, fixed",
     "tarn_macro": "macro",
     "tarn_macro_pool": "its pool",
     "tarn_macro_unlocked": "macro no_locking",
