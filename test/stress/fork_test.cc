@@ -109,7 +109,7 @@ class hammered {
       }).join();
     pool_->trim();
     use_all(me_);
-    whole &= pool_->reserve(pool_->capacity() + 1);
+    whole &= pool_->try_reserve(pool_->capacity() + 1);
     const bool grown = counts_.refused == 0;
     return (whole ? 0 : 1) | (counts_.twice == 0 ? 0 : 2) | (counts_.spoiled == 0 ? 0 : 4) | (grown ? 0 : 8);
   }
@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(children_can_use_every_pool_of_the_process) {
       for (const contender& c : contenders()) {
         if (c.is_static) continue;
         const auto pool = c.make();
-        if (void* const block = pool->allocate()) pool->deallocate(block);
+        if (void* const block = pool->try_allocate()) pool->deallocate(block);
         ++made;
       }
     }
@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(children_can_use_every_pool_of_the_process) {
       for (auto& pool : all) wrong |= pool->use_in_child(false);
       for (const contender& c : contenders()) {
         const auto pool = c.make();
-        if (void* const block = pool->allocate()) pool->deallocate(block);
+        if (void* const block = pool->try_allocate()) pool->deallocate(block);
       }
       return wrong;
     };
@@ -222,7 +222,7 @@ void children_can_grow_a_pool_whose_store_was_at_work(const contender& c) {
     for (std::size_t i = 0; i < times && seen.hung + seen.bad < 3; ++i) {
       books.closed = true;
       const std::size_t before = books.waited;
-      std::thread grower([&] { pool.pool().reserve(pool.pool().capacity() + 1); });
+      std::thread grower([&] { pool.pool().try_reserve(pool.pool().capacity() + 1); });
       while (books.waited == before) std::this_thread::yield();
       std::thread opener([forker = gettid()] {
         while (!is_asleep(forker)) std::this_thread::yield();  // it waits for the store's call, or for its child

@@ -98,7 +98,7 @@ void producer_consumer(const contender& c) {
       }
     });
     // In flight; in two magazines of each consumer, in the one that each producer has filled last, in the chunk being carved.
-    const std::size_t bound = pairs * (ring::room + 3 * c.magazine + 1) + any_pool::chunk_blocks;
+    const std::size_t bound = pairs * (ring::room + 3 * c.magazine + 1) + chunk_blocks;
     CHECK(run.pool().capacity() <= std::max(bound, capacity_before));
     run.finish();
   }
@@ -157,7 +157,7 @@ void tides(const contender& c) {
           me.give(mine);
           mine.clear();
           const std::size_t before = books.work.sum();
-          const std::size_t bytes = run.pool().trim();
+          const std::size_t bytes = run.pool().trim().value_or(0);
           if (bytes != 0 && books.work.sum() != before) run.counts.trims.fetch_add(1, std::memory_order_relaxed);
         }
       }

@@ -124,7 +124,7 @@ const case_for_each growths("growth_blocks_nobody_else", growth_blocks_nobody_el
 
 void a_trim_blocks_nobody_else(const contender& c) {
   beside_a_waiting_store(c, "trimming", [](worker& me, scene&) {
-    std::vector<void*> blocks(20 * any_pool::chunk_blocks);
+    std::vector<void*> blocks(20 * chunk_blocks);
     CHECK(me.take(blocks) == blocks.size());
     me.give(blocks);
     books.closed = true;
@@ -168,7 +168,7 @@ void a_handler_runs_with_nothing_held(const contender& c) {
   const bool in_time = s.others_go_on([&] {
     books.refuses = false;
     const std::size_t before = s.pool->capacity();
-    CHECK(s.pool->reserve(before + 1000));  // the growth guard is free as well
+    CHECK(s.pool->try_reserve(before + 1000));  // the growth guard is free as well
     CHECK(!s.pool->owns(&s));
     s.pool->trim();
   });

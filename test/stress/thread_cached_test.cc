@@ -147,7 +147,7 @@ void numbers_change_hands(const contender& c) {
   for (std::thread& thread : all) thread.join();
   std::printf("%s: %zu threads, %zu blocks\n", c.name, threads, pool->capacity());
   // Were a number lost now and then, new slots would take blocks of their own.
-  CHECK(pool->capacity() <= 4 * at_once * (2 * 14 + 10) + any_pool::chunk_blocks);
+  CHECK(pool->capacity() <= 4 * at_once * (2 * 14 + 10) + chunk_blocks);
   check_all_there(*pool, counts);
 }
 const case_for_each hands("numbers_change_hands", numbers_change_hands, caches);
@@ -236,8 +236,8 @@ pthread_key_t late_key() {  // destructors of keys run after those of thread_loc
 /// magazines lie in, which doubles as it grows.
 std::size_t needed_by(const contender& c, std::size_t threads, std::size_t each) {
   const std::size_t magazines = c.caches() ? 2 * threads * (c.magazine + 2) * sizeof(void*) : 0;
-  const std::size_t chunks = (threads * (each + 2 * c.magazine) / any_pool::chunk_blocks + 2) * (any_pool::chunk_blocks + 2);
-  return chunks * any_pool::block_size + 4 * magazines;
+  const std::size_t chunks = (threads * (each + 2 * c.magazine) / chunk_blocks + 2) * (chunk_blocks + 2);
+  return chunks * block_bytes + 4 * magazines;
 }
 
 /// Objects that were made before the thread's first use of a pool end after whatever that use made; those made later, before.

@@ -30,7 +30,7 @@ constexpr std::uint64_t stamp_of(std::uint32_t worker, std::uint32_t serial) {
 }
 constexpr std::uint32_t worker_of(std::uint64_t stamp) { return static_cast<std::uint32_t>(stamp >> 24 & 0xFFFFFF); }
 
-constexpr std::size_t words = any_pool::block_size / sizeof(std::uint64_t) - 1;
+constexpr std::size_t words = block_bytes / sizeof(std::uint64_t) - 1;
 constexpr std::uint64_t word_of(std::uint64_t stamp, std::size_t i) { return (stamp + i) * 0x9E3779B97F4A7C15u; }
 
 std::uint64_t* words_of(void* block) { return static_cast<std::uint64_t*>(block); }
@@ -54,14 +54,14 @@ worker::~worker() {
 }
 
 void* worker::take() {
-  void* const block = pool_.allocate();
+  void* const block = pool_.try_allocate();
   did(1);
   if (block == nullptr) tally_.refused.fetch_add(1, std::memory_order_relaxed);
   else stamp(block);
   return block;
 }
 std::size_t worker::take(std::span<void*> out) {
-  const std::size_t got = pool_.allocate_batch(out);
+  const std::size_t got = pool_.try_allocate_batch(out);
   did(got);
   if (got != out.size()) tally_.refused.fetch_add(out.size() - got, std::memory_order_relaxed);
   for (void* const block : out.first(got)) stamp(block);
