@@ -1,5 +1,6 @@
 // O: objects in pools.
 #include <array>
+#include <cstddef>
 
 #include "tarn/allocator/object_pool.h"
 #include "tarn/allocator/recycling_pool.h"
@@ -36,7 +37,20 @@ RIGHT(tarn::object_pool<int> right; void use() { right.destroy(right.construct()
 WRONG(tarn::object_pool<void> wrong; void use() { wrong.destroy(wrong.construct()); })
 }  // namespace o1_void
 
-// expect: tarn: [O2] recycling_pool was given a type without reset()
+// expect: tarn: [O1] object_pool was given an array, a reference, a function, void or an abstract class
+namespace o1_array_in_parts {
+#ifdef TARN_TWIN
+tarn::object_pool<int> pool;
+#else
+tarn::object_pool<int[4]> pool;
+#endif
+void use() {
+  const auto parts = pool.parts(4);
+  for (std::size_t i = 0; i < parts.size(); ++i) (void)parts[i].begin();
+}
+}  // namespace o1_array_in_parts
+
+// expect: tarn: [O2] recycling_pool was given a type without a public reset()
 namespace o2_no_reset {
 struct Plain {
   int used = 0;
@@ -55,7 +69,7 @@ void use() { wrong.release(wrong.acquire()); }
 #endif
 }  // namespace o2_no_reset
 
-// expect: tarn: [O3] recycling_pool was given a type without a default constructor
+// expect: tarn: [O3] recycling_pool was given a type without a public default constructor
 namespace o3_no_default_constructor {
 struct Grid {
 #ifdef TARN_TWIN
@@ -81,7 +95,7 @@ RIGHT(tarn::recycling_pool<Grid, tarn::hardened> right; void use() { right.relea
 WRONG(tarn::recycling_pool<Grid, tarn::checked> wrong; void use() { wrong.release(wrong.acquire()); })
 }  // namespace o4_recycling_pool_that_is_checked
 
-// expect: tarn: [O5] object_pool was given a type whose destructor may throw
+// expect: tarn: [O5] a pool of objects was given a type whose destructor may throw
 // shows: FM-52
 namespace o5_destructor_that_throws {
 struct loud {
@@ -94,6 +108,23 @@ struct quiet {
 RIGHT(tarn::object_pool<quiet> right; void use() { right.destroy(right.construct()); })
 WRONG(tarn::object_pool<loud> wrong; void use() { wrong.destroy(wrong.construct()); })
 }  // namespace o5_destructor_that_throws
+
+// expect: tarn: [O5] a pool of objects was given a type whose destructor may throw, which nothing could catch, or isn't public
+namespace o5_recycled_destructor_that_is_private {
+class grid {
+ public:
+  void reset() {}
+
+ private:
+#ifdef TARN_TWIN
+ public:
+#endif
+  ~grid() {}
+};
+
+tarn::recycling_pool<grid> grids;
+void use() { grids.release(grids.acquire()); }
+}  // namespace o5_recycled_destructor_that_is_private
 
 // expect: tarn: [O6] recycling_pool was combined with reclaim_and_retry
 namespace o6_recycling_pool_that_others_ask {
@@ -131,12 +162,16 @@ WRONG(tarn::object_pool<long, tarn::thread_cached<>> pool; void use() {
 
 // expect: tarn: [O8] an object_pool's iterators don't see blocks on guarded pages, in threads' magazines, on lock_free's stack
 namespace o8_parts_of_a_stack {
-RIGHT(tarn::object_pool<long> pool; void use() {
-  for (long& one : pool.parts(4)[2]) ++one;
-})
-WRONG(tarn::object_pool<long, tarn::lock_free> pool; void use() {
-  for (long& one : pool.parts(4)[2]) ++one;
-})
+#ifdef TARN_TWIN
+tarn::object_pool<long> pool;
+#else
+tarn::object_pool<long, tarn::lock_free> pool;
+#endif
+void use() {
+  const auto parts = pool.parts(4);
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    for (long& one : parts[i]) ++one;
+}
 }  // namespace o8_parts_of_a_stack
 
 // expect: tarn: [O9] iterators of an object_pool over an array were used, but it has no bits that show which blocks are free
