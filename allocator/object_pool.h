@@ -56,8 +56,6 @@ class object_blocks : public Pool {
 // What a pool of objects asks of a type. Of one that is only declared nothing is said here: size_of<T> refuses it.
 template <class T>
 concept abstract_class = requires { sizeof(T); } && std::is_abstract_v<T>;
-template <class T>
-concept throws_at_its_end = requires { sizeof(T); } && !std::is_nothrow_destructible_v<T>;
 
 template <class T>
 inline constexpr bool is_one_object = std::is_object_v<T> && !std::is_array_v<T> && !abstract_class<T>;
@@ -81,9 +79,9 @@ struct rejection_of_objects<T, Policies...> : rejection_of<pool<by_product<size_
 /// \tparam Policies  as for pool<...>, without a size
 template <class T, class... Policies>
 class object_pool {
-  static_assert(!detail::throws_at_its_end<T>,
-                "tarn: [O5] object_pool was given a type whose destructor may throw, but nothing could catch the exception; "
-                "declare the destructor noexcept");
+  static_assert(!detail::cannot_end<T>,
+                "tarn: [O5] a pool of objects was given a type whose destructor may throw, which nothing could catch, or isn't "
+                "public; declare it public and noexcept");
 
  public:
   using value_type = T;  // the type of the objects

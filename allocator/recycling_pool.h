@@ -30,6 +30,10 @@ namespace tarn {
 
 namespace detail {
 
+/// A type of objects that no pool can destroy.
+template <class T>
+concept cannot_end = requires { sizeof(T); } && !std::is_nothrow_destructible_v<T>;
+
 /// Replaces a rejected pool of objects: it has every member of such a pool and does nothing.
 /// \tparam T  any type; it may be the reason for the complaint
 template <class T, class Rejection>
@@ -65,13 +69,15 @@ class rejected_objects<T, rejected<Complaints...>> {
   void for_each(auto) {}
   bool for_each_while(auto) { return true; }
   std::size_t count() noexcept { return 0; }
-  std::decay_t<T>* begin() noexcept { return nullptr; }
-  std::decay_t<T>* end() noexcept { return nullptr; }
+  std::decay_t<T>* begin() const noexcept { return nullptr; }
+  std::decay_t<T>* end() const noexcept { return nullptr; }
   template <class Anything>
   Anything (erase)(Anything which) noexcept {
     return which;
   }
-  rejected_objects* parts(std::size_t) noexcept { return nullptr; }
+  const rejected_objects& parts(std::size_t) noexcept { return *this; }
+  std::size_t size() const noexcept { return 0; }
+  const rejected_objects& operator[](std::size_t) const noexcept { return *this; }
   void (clear)() noexcept {}
   pool_type& blocks() noexcept { return blocks_; }
 
@@ -167,12 +173,15 @@ template <class T, class... Policies>
 class recycling_pool {
   static_assert(
       requires(T& object) { object.reset(); },
-      "tarn: [O2] recycling_pool was given a type without reset(), which prepares a used object for its next use; write void "
-      "reset(), or use object_pool");
+      "tarn: [O2] recycling_pool was given a type without a public reset(), which prepares a used object for its next use; "
+      "write void reset(), or use object_pool");
   static_assert(
-      std::is_default_constructible_v<T>,
-      "tarn: [O3] recycling_pool was given a type without a default constructor, but it constructs objects without arguments; "
-      "add one, or use object_pool");
+      std::is_default_constructible_v<T> || detail::cannot_end<T>,
+      "tarn: [O3] recycling_pool was given a type without a public default constructor, but it constructs objects without "
+      "arguments; add one, or use object_pool");
+  static_assert(!detail::cannot_end<T>,
+                "tarn: [O5] a pool of objects was given a type whose destructor may throw, which nothing could catch, or isn't "
+                "public; declare it public and noexcept");
 
   static_assert(!(detail::keeps_no_content<Policies> || ...),
                 "tarn: [O4] recycling_pool was given a checking policy that overwrites or blocks access to free blocks, in "

@@ -1,5 +1,6 @@
 // O: objects in pools.
 #include <array>
+#include <cstddef>
 
 #include "tarn/allocator/object_pool.h"
 #include "tarn/allocator/recycling_pool.h"
@@ -28,7 +29,18 @@ WRONG(tarn::object_pool<int&> wrong; void use() { wrong.destroy(wrong.construct(
 RIGHT(tarn::object_pool<int> right; void use() { right.destroy(right.construct()); })
 WRONG(tarn::object_pool<void> wrong; void use() { wrong.destroy(wrong.construct()); })
 
-// case o2_no_reset: tarn: [O2] recycling_pool was given a type without reset()
+// case o1_array_in_parts: tarn: [O1] object_pool was given an array, a reference, a function, void or an abstract class
+#ifdef TARN_TWIN
+tarn::object_pool<int> pool;
+#else
+tarn::object_pool<int[4]> pool;
+#endif
+void use() {
+  const auto parts = pool.parts(4);
+  for (std::size_t i = 0; i < parts.size(); ++i) (void)parts[i].begin();
+}
+
+// case o2_no_reset: tarn: [O2] recycling_pool was given a type without a public reset()
 struct Plain {
   int used = 0;
 };
@@ -45,7 +57,7 @@ tarn::recycling_pool<Plain> wrong;
 void use() { wrong.release(wrong.acquire()); }
 #endif
 
-// case o3_no_default_constructor: tarn: [O3] recycling_pool was given a type without a default constructor
+// case o3_no_default_constructor: tarn: [O3] recycling_pool was given a type without a public default constructor
 struct Grid {
 #ifdef TARN_TWIN
   Grid() : Grid(8) {}
@@ -69,7 +81,7 @@ RIGHT(tarn::recycling_pool<Grid, tarn::hardened> right; void use() { right.relea
 WRONG(tarn::recycling_pool<Grid, tarn::checked> wrong; void use() { wrong.release(wrong.acquire()); })
 
 // shows: FM-52
-// case o5_destructor_that_throws: tarn: [O5] object_pool was given a type whose destructor may throw
+// case o5_destructor_that_throws: tarn: [O5] a pool of objects was given a type whose destructor may throw
 struct loud {
   ~loud() noexcept(false) {}
 };
@@ -79,6 +91,22 @@ struct quiet {
 
 RIGHT(tarn::object_pool<quiet> right; void use() { right.destroy(right.construct()); })
 WRONG(tarn::object_pool<loud> wrong; void use() { wrong.destroy(wrong.construct()); })
+
+// case o5_recycled_destructor_that_is_private
+// expect: tarn: [O5] a pool of objects was given a type whose destructor may throw, which nothing could catch, or isn't public
+class grid {
+ public:
+  void reset() {}
+
+ private:
+#ifdef TARN_TWIN
+ public:
+#endif
+  ~grid() {}
+};
+
+tarn::recycling_pool<grid> grids;
+void use() { grids.release(grids.acquire()); }
 
 // case o6_recycling_pool_that_others_ask: tarn: [O6] recycling_pool was combined with reclaim_and_retry
 struct Grid {
@@ -110,12 +138,16 @@ WRONG(tarn::object_pool<long, tarn::thread_cached<>> pool; void use() {
 
 // case o8_parts_of_a_stack
 // expect: tarn: [O8] an object_pool's iterators don't see blocks on guarded pages, in threads' magazines, on lock_free's stack
-RIGHT(tarn::object_pool<long> pool; void use() {
-  for (long& one : pool.parts(4)[2]) ++one;
-})
-WRONG(tarn::object_pool<long, tarn::lock_free> pool; void use() {
-  for (long& one : pool.parts(4)[2]) ++one;
-})
+#ifdef TARN_TWIN
+tarn::object_pool<long> pool;
+#else
+tarn::object_pool<long, tarn::lock_free> pool;
+#endif
+void use() {
+  const auto parts = pool.parts(4);
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    for (long& one : parts[i]) ++one;
+}
 
 // shows: FM-50
 // case o9_iterators_over_an_array

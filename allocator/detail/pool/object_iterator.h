@@ -165,6 +165,7 @@ struct no_iterator {
   T& operator*() const noexcept { TARN_UNREACHABLE(); }
   no_iterator& operator++() noexcept { return *this; }
   bool operator!=(const no_iterator&) const noexcept { return false; }
+  std::size_t size() const noexcept { return 0; }
   const no_iterator& operator[](std::size_t) const noexcept { return *this; }
   no_iterator begin() const noexcept { return {}; }
   no_iterator end() const noexcept { return {}; }
