@@ -50,6 +50,7 @@ SECTIONS = [
         "walk_90": "nine of ten",
         "walk_99": "99 of 100",
         "first_50": "half, the first walk",
+        "first_90": "nine of ten, the first walk",
         "frame_1": "half; 1 % replaced, all visited",
         "frame_10": "half; 10 % replaced, all visited",
         "clear_0": "clear, no holes",

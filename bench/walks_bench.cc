@@ -206,6 +206,7 @@ void register_benchmarks() {
   add(table, "walk_90", peers{}, walk<90, false>, one_manual_pass);
   add(table, "walk_99", peers{}, walk<99, false>, one_manual_pass);
   add(table, "first_50", peers{}, walk<50, true>, one_manual_pass);
+  add(table, "first_90", peers{}, walk<90, true>, one_manual_pass);
   add(table, "frame_1", peers{}, frames<100>, one_manual_pass);
   add(table, "frame_10", peers{}, frames<10>, one_manual_pass);
   add(table, "clear_0", peers{}, clears<0>, one_manual_pass);

