@@ -307,8 +307,8 @@ inline bool has_size(unsigned c, void* block, std::size_t alignment, std::size_t
   if (run == nullptr || run->start > block || (c == 0 && (run->is != detail::span_record::large || run->start != block)))
     return true;
   const unsigned said = class_for(alignment, bytes);
-  const std::size_t has = c != 0 ? table::bytes(c) : run->units * detail::span_unit;
-  if (c == 0 ? said == 0 && run->units == units_for(bytes != 0 ? bytes : 1)
+  const std::size_t has = c != 0 ? table::bytes(c) : run->bytes_to_use();
+  if (c == 0 ? said == 0 && units_for(bytes != 0 ? bytes : 1) * detail::span_unit == has
              : said == c || (may_be_less && bytes <= has && bytes >= has / 2))
     return true;
   return report(misuse_kind::wrong_size, block, run->start, has, bytes), false;
@@ -382,7 +382,7 @@ inline std::size_t usable_bytes(void* block) noexcept {
   if (const unsigned c = runs.class_at(block); c != 0) return table::bytes(c);
   const detail::span_record* const run = runs.span_of(block);
   const bool starts_here = run != nullptr && run->is == detail::span_record::large && run->start == block;
-  return starts_here ? run->units * detail::span_unit : 0;
+  return starts_here ? run->bytes_to_use() : 0;
 }
 
 /// Large blocks grow and shrink in place if they can. Others stay where they are while at least half is used.
@@ -393,7 +393,13 @@ inline void* reallocate(void* block, std::size_t bytes) noexcept {
   if (has > table::largest && bytes > table::largest && bytes <= detail::size_limit) {
     const platform::same_errno same;
     caches.admit();
-    if (runs.resize(*runs.span_of(block), units_for(bytes))) return settle(), block;
+    detail::span_record& run = *runs.span_of(block);
+    if (runs.resize(run, units_for(bytes))) return settle(), block;
+    if (const detail::span_record* const moved = runs.move(run, units_for(bytes))) {
+      void* const start = moved->start;
+      settle();
+      return start;
+    }
   } else if (bytes <= has && bytes >= has / 2 && has <= table::largest) {
     return block;
   }

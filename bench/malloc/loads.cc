@@ -327,6 +327,26 @@ std::size_t malloc_large(amount its) {
   });
 }
 
+/// realloc-large: a few blocks grow alternately to 16 MiB each; what is new is written.
+std::size_t realloc_large(amount its) {
+  constexpr std::size_t step = 512 << 10, most = 16 << 20;
+  return together(its.threads, [&](std::size_t) {
+    std::size_t bytes = 0;
+    for (std::size_t i = 0, n = its.each(20); i != n; ++i) {
+      std::array<unsigned char*, 8> live{};
+      for (std::size_t has = 0; has != most; has += step)
+        for (unsigned char*& one : live) {
+          one = static_cast<unsigned char*>(std::realloc(one, has + step));
+          if (one == nullptr || (has != 0 && one[has - 1] != has / step % 256)) std::abort();
+          std::memset(one + has, static_cast<int>(has / step + 1), step);
+          bytes += step;
+        }
+      for (unsigned char* const one : live) std::free(one);
+    }
+    return bytes;
+  });
+}
+
 struct load {
   std::string_view name;
   std::size_t (*run)(amount);
@@ -343,6 +363,7 @@ constexpr std::array loads{
     load{"sh8bench", sh8bench},
     load{"glibc-thread", glibc_thread},
     load{"malloc-large", malloc_large},
+    load{"realloc-large", realloc_large},
 };
 
 }  // namespace

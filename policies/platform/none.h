@@ -62,6 +62,15 @@ struct no_system {
   /// Unmaps exactly what map_pages() returned. If the system refuses, the addresses are lost, but no memory.
   static void unmap_pages(void*, std::size_t) noexcept {}
   static bool open_pages(void*, std::size_t) noexcept { return false; }
+  /// Moves the memory of pages to other addresses of the program's, of fewer or more bytes: what isn't moved is zero there. The
+  /// old ones are no longer mapped. If the system refuses, the pages stay, but the new addresses may no longer be mapped.
+  /// \param from, bytes, to, bytes_there
+  static constexpr bool has_moving_pages = false;
+  static bool move_pages(void*, std::size_t, void*, std::size_t) noexcept { return false; }
+  /// Maps zeroed pages there that may be used: over what the program has there, or where nothing is mapped. Returns whether it
+  /// did. If not, what was there may no longer be mapped.
+  /// \param start, bytes, over
+  static bool map_pages_at(void*, std::size_t, bool) noexcept { return false; }
   static void close_pages(void*, std::size_t) noexcept {}  // their contents may be lost
   static void empty_pages(void*, std::size_t) noexcept {}  // their contents and their memory are freed
   static int lock_pages(void*, std::size_t) noexcept { return 1; }  // 0, or the system's error

@@ -191,6 +191,20 @@ struct linux_system : posix_system {
   }
 #endif
 
+#if defined(MREMAP_MAYMOVE) && defined(MREMAP_FIXED)
+  static constexpr bool has_moving_pages = true;
+  static bool move_pages(void* from, std::size_t bytes, void* to, std::size_t bytes_there) noexcept {
+    return ::mremap(from, bytes, bytes_there, MREMAP_MAYMOVE | MREMAP_FIXED, to) == to;
+  }
+  static bool map_pages_at(void* start, std::size_t bytes, bool over) noexcept {
+    constexpr int unless_mapped = 0x100000;  // MAP_FIXED_NOREPLACE, Linux 4.17. Before, the address is a wish
+    void* const mapped = ::mmap(start, bytes, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS | (over ? MAP_FIXED : unless_mapped), -1, 0);
+    if (mapped != start && mapped != MAP_FAILED) ::munmap(mapped, bytes);
+    return mapped == start;
+  }
+#endif
+
   static constexpr bool has_page_advice = true;
   static constexpr int discard = MADV_DONTNEED;
   static constexpr int free_lazily = 8;      // MADV_FREE

@@ -53,6 +53,23 @@ void drop(node*& all) {
   while (all != nullptr) std::free(std::exchange(all, all->next));
 }
 
+/// Two large blocks that grow in turns, as far as there is memory.
+void grow_in_turns(std::size_t most) {
+  constexpr std::size_t step = 2 << 20;
+  char* blocks[2] = {};
+  for (std::size_t bytes = step; bytes <= most / 4 && bytes <= 20 * step; bytes += step)
+    for (char*& block : blocks) {
+      auto* const more = static_cast<char*>(unknown(std::realloc(block, bytes)));
+      if (more == nullptr && errno != ENOMEM) fail("a block can't grow, but errno doesn't say so");
+      if (more == nullptr) break;
+      block = more;
+      block[bytes - 1] = static_cast<char>(bytes / step);
+      for (std::size_t was = step; was <= bytes; was += step)
+        if (block[was - 1] != static_cast<char>(was / step)) fail("a block that grew has changed");
+    }
+  for (char* const block : blocks) std::free(block);
+}
+
 /// Under a limit: what was there once is there again, and a refusal is an answer.
 int hungry(std::size_t most) {
   node* all = nullptr;
@@ -69,6 +86,7 @@ int hungry(std::size_t most) {
     else std::free(last);
   }
   drop(all);
+  grow_in_turns(most);
   malloc_trim(0);
   const std::size_t second = eat(most, all);
   drop(all);

@@ -6,6 +6,8 @@
 //   clean    gives the memory of the largest free runs back to the system, with nothing locked; their addresses, too, if the
 //            process has a limit of them
 //   resize   a run grows into the free one behind it, or into what isn't open yet
+//   move     the memory of a large run, without a copy, to where it can grow. Its new place is a mapping of its own. When the
+//            run is given back, the place is mapped again, and the system joins the mapping with its neighbours
 //   span_of  the record of an address, or null: not this heap's
 //   map      a byte a unit, at the address' number of the unit modulo the window: the class of the blocks there, 0 for none
 //
@@ -52,6 +54,7 @@ struct alignas(64) span_record {
   std::uint32_t back = 0;  // units to the first: of inner ones of `blocks`, and of the last of a free run
   std::uint32_t block_count = 0, free_blocks = 0;
   std::uint32_t carved = 0;  // blocks that were ever in use; those behind are free, without a bit
+  std::uint32_t moved = 0;  // of a large run that was moved: units that the caller has; the others are room. 0: it wasn't
   kind is = inner;
   unsigned char class_ = 0;
   bool is_dirty = false;  // may hold something else than zeros
@@ -60,6 +63,7 @@ struct alignas(64) span_record {
   std::uint64_t free[span_unit / 16 / 64] = {};  // a bit a block
 
   std::byte* end() const noexcept { return start + units * span_unit; }
+  std::size_t bytes_to_use() const noexcept { return (moved != 0 ? moved : units) * span_unit; }
 };
 
 /// For records and magazines: never given back.
@@ -185,22 +189,8 @@ class span_heap {
   span_record* take(std::size_t units, span_record::kind kind, std::size_t alignment = 1) noexcept {
     if (units == 0 || units > most_units || alignment > most_units) return nullptr;
     const held lock(mutex_);
-    const std::size_t all = units + alignment - 1;
-    span_record* run = find(all);
-    if (run == nullptr) {
-      if (!grow(all)) return nullptr;
-      run = find(all);
-      if (run == nullptr) return nullptr;
-    }
-    unlink(*run);
-    run->stays = false;
-    const std::size_t number = address_of(run->start) / span_unit;
-    if (const std::size_t before = (alignment - number % alignment) % alignment; before != 0) {
-      span_record* const rest = cut(*run, before);
-      link(*run);
-      run = rest;
-    }
-    if (run->units > units) link(*cut(*run, units));
+    span_record* const run = take_held(units, alignment);
+    if (run == nullptr) return nullptr;
     run->is = kind;
     note_taken(units, run->is_dirty ? 0 : units);
     return run;
@@ -211,10 +201,21 @@ class span_heap {
   }
   /// Gives back the large run that starts there.
   run_verdict give_at(void* start) noexcept {
-    const held lock(mutex_);
-    const run_verdict found = verdict_at(start);
-    if (found == run_verdict::done) give_held(*span_of(start));
-    return found;
+    span_record* run;
+    {
+      const held lock(mutex_);
+      const run_verdict found = verdict_at(start);
+      if (found != run_verdict::done) return found;
+      run = span_of(start);
+      if (run->moved == 0) return give_held(*run), found;
+      leave_held(*run);
+      --moved_;
+    }
+    // Emptied first: a system that refuses to map it again must not keep the memory.
+    empty(*run, 0, run->units);
+    const bool is_mapped = System::map_pages_at(run->start, run->units * span_unit, true);
+    come_back(*run, is_mapped);
+    return run_verdict::done;
   }
   /// What give_at() would say.
   run_verdict verdict_at(const void* start) noexcept {
@@ -227,6 +228,7 @@ class span_heap {
   /// Changes the units of a large run in place. Returns whether it could. Precondition: not 0.
   bool resize(span_record& run, std::size_t units) noexcept {
     if (units > most_units) return false;
+    if (run.moved != 0) return resize_moved(run, units);
     const held lock(mutex_);
     if (units <= run.units) {
       if (units == run.units) return true;
@@ -236,6 +238,33 @@ class span_heap {
       return true;
     }
     return extend(run, units - run.units);
+  }
+
+  /// Moves the memory of a large run to a place with that many units, and a quarter, without a copy. Null: no run of that size
+  /// is moved, or the system refused, or addresses are limited; the run is as it was. Precondition: not 0.
+  span_record* move(span_record& run, std::size_t units) noexcept {
+    if constexpr (!System::has_moving_pages) return nullptr;
+    span_record* const to = begin_move(run, units);
+    if (to == nullptr) return nullptr;
+    if (to->is_dirty) empty(*to, 0, to->units);  // what the heap may lose has no memory
+    const bool is_done = System::move_pages(run.start, run.units * span_unit, to->start, to->units * span_unit);
+    span_record& left = is_done ? run : *to;
+    // If another thread has got these addresses from the system during this, they are the heap's no longer.
+    const bool is_mapped = System::map_pages_at(left.start, left.units * span_unit, false);
+    {
+      const held lock(mutex_);
+      if (is_done) {
+        moved_ += run.moved == 0;
+        to->moved = static_cast<std::uint32_t>(units);
+        to->is_dirty = true;
+      } else {
+        run.is = span_record::large;
+        in_use_ += run.units;
+        in_use_ -= to->units;
+      }
+    }
+    come_back(left, is_mapped);
+    return is_done ? to : nullptr;
   }
 
   // ---- memory for the system --------------------------------------------------------------------------------------------
@@ -289,7 +318,7 @@ class span_heap {
   std::size_t trim() noexcept {
     {
       const held lock(mutex_);
-      extra_ = cleaned_ = 0;
+      extra_ = cleaned_ = lost_ = 0;
       peak_ = in_use_;
       for (span_record* const first : bins_)
         for (span_record* run = first; run != nullptr; run = run->next) run->stays = false;
@@ -333,6 +362,9 @@ class span_heap {
   static constexpr std::size_t piece_units = 64, piece_bytes = piece_units * span_unit;
   static constexpr std::size_t least_open = 16;  // units opened at once, if there are
   static constexpr std::size_t least_unmapped = 16;  // units, so that there are few mappings
+  static constexpr std::size_t least_moved = 16;  // units
+  static constexpr std::size_t most_moved = 2048;  // runs: each splits a mapping in three, of 65,530
+  static constexpr std::size_t most_lost = 16;  // places
   static constexpr std::size_t first_region = 1024, largest_region = std::size_t{1} << 20;  // units
 
   /// The records of units whose addresses are a multiple of 4 MiB and what follows.
@@ -373,6 +405,74 @@ class span_heap {
     run.is_dirty = true;
     link(*joined(run));
     update_bound();
+  }
+  /// A run that is out of use is in no list until it comes back.
+  void leave_held(span_record& run) noexcept {
+    in_use_ -= run.units;
+    run.is = span_record::leaving;
+    update_bound();
+  }
+  /// Free without memory; or, if it isn't mapped, the heap's no longer. Not under the lock.
+  void come_back(span_record& run, bool is_mapped) noexcept {
+    if (is_mapped && options_.huge_pages) System::ask_for_huge_pages(run.start, run.units * span_unit);
+    const held lock(mutex_);
+    run.moved = 0;
+    run.is_dirty = run.stays = false;
+    if (is_mapped) {
+      link(*joined(run));
+    } else {
+      run.is = span_record::inner;
+      open_ -= run.units;
+      ++lost_;
+    }
+    update_bound();
+  }
+  static void empty(const span_record& run, std::size_t from, std::size_t to) noexcept {
+    const run_memory part{run.start + from * span_unit, (to - from) * span_unit};
+    pages::discard(&part, 1, page_advice::discard);
+  }
+  /// It has room to grow, and gives memory back if it shrinks.
+  bool resize_moved(span_record& run, std::size_t units) noexcept {
+    if (units > run.units || units < run.units / 2) return false;
+    if (units < run.moved) empty(run, units, run.moved);
+    run.moved = static_cast<std::uint32_t>(units);
+    return true;
+  }
+  /// The place for it. The run is leaving: what else is done with it is a misuse.
+  span_record* begin_move(span_record& run, std::size_t units) noexcept {
+    const held lock(mutex_);
+    if (run.is != span_record::large || units > most_units / 2) return nullptr;
+    if (run.units < least_moved || units < least_moved) return nullptr;
+    if (limit_ != 0 || lost_ >= most_lost || (moved_ >= most_moved && run.moved == 0)) return nullptr;
+    // Where both places are aligned to huge pages, whole tables of pages are moved.
+    constexpr std::size_t alignment = System::huge_page_bytes / span_unit;
+    span_record* to = take_held(units + units / 4, alignment);
+    if (to == nullptr) to = take_held(units, alignment);
+    if (to == nullptr) return nullptr;
+    to->is = span_record::large;
+    leave_held(run);
+    note_taken(to->units, units * span_unit > run.bytes_to_use() ? units - run.bytes_to_use() / span_unit : 0);
+    return to;
+  }
+  /// In no list, and whose kind isn't set.
+  span_record* take_held(std::size_t units, std::size_t alignment) noexcept {
+    const std::size_t all = units + alignment - 1;
+    span_record* run = find(all);
+    if (run == nullptr) {
+      if (!grow(all)) return nullptr;
+      run = find(all);
+      if (run == nullptr) return nullptr;
+    }
+    unlink(*run);
+    run->stays = false;
+    const std::size_t number = address_of(run->start) / span_unit;
+    if (const std::size_t before = (alignment - number % alignment) % alignment; before != 0) {
+      span_record* const rest = cut(*run, before);
+      link(*run);
+      run = rest;
+    }
+    if (run->units > units) link(*cut(*run, units));
+    return run;
   }
   /// Free runs that follow, and what isn't open yet.
   bool extend(span_record& run, std::size_t units) noexcept {
@@ -628,6 +728,8 @@ class span_heap {
   std::size_t grown_ = 0;  // units of new memory that were taken since the last sweep
   std::size_t peak_ = 0;  // of in_use_, since extra_ was 0
   std::size_t extra_ = 0;  // units that may be kept, since they were wanted again
+  std::size_t moved_ = 0;  // runs in use that were moved
+  std::size_t lost_ = 0;  // places that the heap couldn't keep when something was moved
   std::size_t cleaned_ = 0, taken_ = 0, fewest_ = 0;  // units given back, taken, and the least of dirty_, of late
   std::uint64_t occupied_[words_of_bins] = {};
   span_record* bins_[run_bins::count] = {};

@@ -8,8 +8,10 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <fstream>
 #include <map>
 #include <random>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -53,6 +55,20 @@ struct choosy_pages : detail::heap_calls {
     return heap_calls::advise(start, bytes, advice);
   }
   static long advise_all(const void*, std::size_t, int) noexcept { return errno = ENOSYS, -1; }
+
+  enum refusal { none, at_once, after_unmapping };
+  static inline refusal of_moves = none;
+  static inline void* taken = nullptr;  // the last place that another thread's mapping took
+  static inline bool takes_places = false;
+  static bool move_pages(void* from, std::size_t bytes, void* to, std::size_t bytes_there) noexcept {
+    if (of_moves == after_unmapping) ::munmap(to, bytes_there);
+    return of_moves == none && !refuse() && heap_calls::move_pages(from, bytes, to, bytes_there);
+  }
+  static bool map_pages_at(void* start, std::size_t bytes, bool over) noexcept {
+    if (refuse()) return false;
+    if (takes_places && !over && heap_calls::map_pages_at(start, 4096, false)) std::memset(taken = start, 77, 4096);
+    return heap_calls::map_pages_at(start, bytes, over);
+  }
 };
 
 /// Addresses that nobody touches, from a list; then none. What the heap keeps for itself is real.
@@ -70,6 +86,8 @@ struct paper_pages : detail::heap_calls {
   }
   static void unmap_pages(void* start, std::size_t) noexcept { unmapped.push_back(reinterpret_cast<std::uintptr_t>(start)); }
   static bool open_pages(void*, std::size_t) noexcept { return true; }
+  static bool move_pages(void*, std::size_t, void*, std::size_t) noexcept { return true; }
+  static bool map_pages_at(void*, std::size_t, bool) noexcept { return true; }
   static int advise(void*, std::size_t, int) noexcept { return 0; }
   static long advise_all(const void*, std::size_t, int) noexcept { return errno = ENOSYS, -1; }
 };
@@ -97,7 +115,7 @@ class model {
   unsigned refused = 0;
   std::size_t units() const {
     std::size_t sum = 0;
-    for (const auto& [start, run] : runs_) sum += run.units;
+    for (const auto& [start, run] : runs_) sum += run.record->units;
     return sum;
   }
 
@@ -139,13 +157,23 @@ class model {
   void resize(place one) {
     check(one);
     const std::size_t units = some_units();
-    if (!heap_.resize(*one->second.record, units)) return;
-    CHECK(one->second.record->units == units);
+    if (!heap_.resize(*one->second.record, units)) return move(one, units);
+    CHECK(one->second.record->bytes_to_use() == units * span_unit);
     if (is_real_) CHECK(all_are(one->first, std::min(units, one->second.units), one->second.stamp));
     one->second.units = 0;
     CHECK(is_apart(one->first, units));
     one->second.units = units;
     stamp(one);
+  }
+  void move(place one, std::size_t units) {
+    span_record* const to = heap_.move(*one->second.record, units);
+    if (to == nullptr) return check(one);
+    CHECK(to->bytes_to_use() == units * span_unit && to->units >= units && to->is == span_record::large);
+    if (is_real_) CHECK(all_are(to->start, std::min(units, one->second.units), one->second.stamp));
+    const known moved{to, units, one->second.stamp};
+    runs_.erase(one);
+    CHECK(is_apart(to->start, to->units));
+    stamp(runs_.emplace(to->start, moved).first);
   }
 
   void stamp(place one) {
@@ -461,6 +489,116 @@ BOOST_AUTO_TEST_CASE(whatever_the_system_refuses_leaves_the_heap_whole) {
   model m(heap, 1, true);
   for (int i = 0; i != 500; ++i) m.step();
   CHECK(m.refused == 0);
+}
+
+// ---- moves ------------------------------------------------------------------------------------------------------------------
+
+std::size_t mappings() {
+  std::ifstream maps("/proc/self/maps");
+  std::size_t n = 0;
+  for (std::string line; std::getline(maps, line);) ++n;
+  return n;
+}
+bool all_are(const std::byte* start, std::size_t units, unsigned char stamp) {
+  return std::all_of(start, start + units * span_unit, [=](std::byte one) { return one == std::byte{stamp}; });
+}
+
+BOOST_AUTO_TEST_CASE(a_run_moves_with_its_memory) {
+  using pages = choosy_pages<13>;
+  static constinit detail::span_heap<pages> heap;
+  heap.use({});
+  span_record* const a = heap.take(20, span_record::large);
+  span_record* const wall = heap.take(1, span_record::large);
+  std::byte* const place = a->start;
+  std::memset(place, 7, 20 * span_unit);
+  CHECK(!heap.resize(*a, 64));
+  span_record* const b = heap.move(*a, 64);
+  REQUIRE(b != nullptr);
+  CHECK(all_are(b->start, 20, 7) && all_are(b->start + 20 * span_unit, 60, 0));
+  CHECK(b->units == 80 && b->bytes_to_use() == 64 * span_unit && detail::address_of(b->start) % (2 * mib) == 0);
+  CHECK(heap.counts().in_use == 81 * span_unit && heap.counts().kept == 0);
+  CHECK(heap.give_at(place) == detail::run_verdict::is_free);
+  std::memset(b->start, 8, 64 * span_unit);
+  CHECK(heap.resize(*b, 80) && b->bytes_to_use() == 80 * span_unit);
+  CHECK(!heap.resize(*b, 81));
+  CHECK(heap.resize(*b, 40) && all_are(b->start, 40, 8) && all_are(b->start + 40 * span_unit, 40, 0));
+  CHECK(!heap.resize(*b, 39));
+  span_record* const c = heap.move(*b, 32);  // as it shrinks
+  REQUIRE(c != nullptr);
+  CHECK(c->units == 40 && all_are(c->start, 32, 8));
+  span_record* const again = heap.take(20, span_record::large);
+  CHECK(again->start == place && !again->is_dirty && all_are(place, 20, 0));
+  heap.give(*again);
+  CHECK(heap.give_at(c->start + span_unit) == detail::run_verdict::not_a_start);
+  CHECK(heap.give_at(c->start) == detail::run_verdict::done);
+  heap.give(*wall);
+  CHECK(heap.counts().in_use == 0 && heap.counts().kept == 21 * span_unit);
+}
+
+BOOST_AUTO_TEST_CASE(moves_leave_no_mappings) {
+  using pages = choosy_pages<14>;
+  static constinit detail::span_heap<pages> heap;
+  heap.use({});
+  std::vector<span_record*> runs(50);
+  heap.give(*heap.take(50 * 300, span_record::large));
+  heap.clean(0);
+  const std::size_t before = mappings();
+  for (span_record*& run : runs) run = heap.take(16, span_record::large);
+  for (std::size_t units = 20; units != 220; units += 20)
+    for (span_record*& run : runs) {
+      if (heap.resize(*run, units)) continue;
+      run = heap.move(*run, units);
+      REQUIRE(run != nullptr);
+      std::memset(run->start, 1, run->bytes_to_use());
+    }
+  CHECK(mappings() <= before + 2 * runs.size() + 2);
+  for (span_record* const run : runs) CHECK(heap.give_at(run->start) == detail::run_verdict::done);
+  CHECK(mappings() <= before + 4);  // of the library's own memory, too
+  CHECK(heap.counts().in_use == 0 && heap.counts().kept == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_run_stays_if_it_cant_move) {
+  using pages = choosy_pages<15>;
+  static constinit detail::span_heap<pages> heap;
+  heap.use({});
+  span_record* const small = heap.take(15, span_record::large);
+  span_record* const run = heap.take(16, span_record::large);
+  std::memset(run->start, 9, 16 * span_unit);
+  CHECK(heap.move(*small, 64) == nullptr);
+  CHECK(heap.move(*run, ~std::size_t{0} / span_unit) == nullptr);
+  for (const auto refusal : {pages::at_once, pages::after_unmapping}) {
+    pages::of_moves = refusal;
+    for (int i = 0; i != 20; ++i) {
+      CHECK(heap.move(*run, 64) == nullptr);
+      CHECK(all_are(run->start, 16, 9) && run->is == span_record::large && heap.counts().in_use == 31 * span_unit);
+    }
+    heap.trim();
+  }
+  pages::of_moves = pages::none;
+  pages::limit = 320 * mib;
+  heap.trim();
+  CHECK(heap.move(*run, 64) == nullptr);
+  CHECK(heap.give_at(run->start) == detail::run_verdict::done);
+}
+
+BOOST_AUTO_TEST_CASE(what_another_thread_maps_meanwhile_is_its_own) {
+  using pages = choosy_pages<16>;
+  static constinit detail::span_heap<pages> heap;
+  heap.use({});
+  span_record* run = heap.take(16, span_record::large);
+  pages::takes_places = true;
+  std::vector<const std::byte*> theirs;
+  for (int i = 0; i != 40; ++i)
+    if (span_record* const to = heap.move(*run, 16)) run = to, theirs.push_back(static_cast<std::byte*>(pages::taken));
+  CHECK(theirs.size() == 16);  // then it moves no more
+  for (unsigned seed = 1; seed != 4; ++seed) {
+    model m(heap, seed, true);
+    for (int i = 0; i != 500; ++i) m.step();
+  }
+  for (const std::byte* const page : theirs) {
+    CHECK(std::all_of(page, page + 4096, [](std::byte one) { return one == std::byte{77}; }));
+    CHECK(heap.give_at(const_cast<std::byte*>(page)) != detail::run_verdict::done);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(too_much_is_refused) {
