@@ -1,5 +1,5 @@
 // What waiting and locks need from the system: waiting for a word, a moment or a time; scopes that hold a mutex; annotations of
-// mutexes for ThreadSanitizer; protection from cancellation; and the end of a thread.
+// mutexes for ThreadSanitizer; protection from cancellation. And the end of a thread.
 #ifndef TARN_POLICIES_PLATFORM_WAITING_H_
 #define TARN_POLICIES_PLATFORM_WAITING_H_
 
