@@ -320,7 +320,7 @@ def program_cases(whole, present):
 
 def product_case(include, name, path, size, compiler):
     """A header of one product: it compiles, has what that product's own headers have, and is smaller than the whole. Where
-    tarn's lines are in the same order, and the system's are all there, it compiles as these do, each of which compiles alone."""
+    tarn's lines are in the same order, and the system's are all there, it compiles as those do, each of which does so alone."""
     def run():
         folder = Folder(include, "of_" + name, name)
         if name != "all" and len(folder.text) >= size:
