@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Disassembles pools and counts what a hit executes. A case is a function and a compiler; limits.txt holds the limits.
 
-Usage: check_codegen.py limits.txt hot_path.cc controls.cc statics.cc bad_statics.cc
+Usage: check_codegen.py limits.txt hot_path.cc controls.cc statics.cc
 """
 
 import os
@@ -118,7 +118,7 @@ def print_table(rows, costs):
 
 
 def main():
-    limits, hot_path, controls, statics, bad_statics = sys.argv[1:]
+    limits, hot_path, controls, statics = sys.argv[1:]
     if platform.machine() != "x86_64":
         return compilers.report([(f"{platform.machine()} is not x86-64: nothing is disassembled", lambda: None)])
     rows = read_limits(limits)
@@ -126,7 +126,7 @@ def main():
     costs = {}
     cases = []
     for compiler in compilers.present():
-        objects = [compile_to(compiler, root, source) for source in (hot_path, controls, statics, bad_statics)]
+        objects = [compile_to(compiler, root, source) for source in (hot_path, controls, statics)]
         if None in objects:
             cases.append((f"compiles ({compiler})", lambda: "see above"))
             continue
@@ -134,7 +134,7 @@ def main():
                  if name.endswith(tuple("_" + member for member in MEMBERS)) and not name.startswith("_Z")}
         costs[compiler] = found
         cases += [hit_case(compiler, found, row, member) for row in rows for member in MEMBERS]
-        cases += static_cases(compiler, objects[2], objects[3])
+        cases += static_cases(compiler, objects[2], objects[1])
     print_table(rows, costs)
     return compilers.report(cases)
 

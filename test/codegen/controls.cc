@@ -1,9 +1,11 @@
-// Pools that do more on the hot path than may be. check_codegen.py must find each of them out: the lines with ! in limits.txt.
+// What check_codegen.py must find out: pools that do more on the hot path than may be, the lines with ! in limits.txt; and what
+// statics.cc must not have, a guard variable, an initialiser, a pool whose array lies in the program's file.
 #include <atomic>
 #include <cstddef>
 #include <mutex>
 
 #include "tarn/allocator/pool.h"
+#include "tarn/allocator/static_pool.h"
 
 #define OBJECT(name, ...)                                                                      \
   using name = tarn::pool<__VA_ARGS__>;                                                        \
@@ -77,3 +79,18 @@ OBJECT(control_mutex, block, tarn::mutex_locking<std::mutex>)
 OBJECT(control_branch, block, wary)
 OBJECT(control_cached_counter, block, tarn::thread_cached<>, counting<std::size_t>)
 OBJECT(control_cached_branch, block, tarn::thread_cached<>, doubtful)
+
+void* guarded() {
+  static tarn::pool<block> pool;
+  return pool.allocate();
+}
+void* reserved = (guarded(), nullptr);
+
+// A cell that isn't zero at first.
+struct counted_mutex {
+  int free = 1;
+  void lock() { --free; }
+  void unlock() { ++free; }
+};
+using zeroed = tarn::static_pool<struct zeroed_tag, block, tarn::static_array_store<1000>, tarn::mutex_locking<counted_mutex>>;
+void* use() { return zeroed::instance().allocate(); }
