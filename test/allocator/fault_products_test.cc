@@ -1,5 +1,5 @@
-// Every product, with the k-th call of its store failing, k = 1, 2, ..., until it makes no more calls. The same of others:
-// size_class_pool_test.cc, memory_resource_test.cc, block_resource_test.cc.
+// Every product, with the k-th call of its store failing, k = 1, 2, ..., until it makes no more calls. A resource over a pool
+// over a resource: block_resource_test.cc.
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -8,15 +8,18 @@
 #include <iterator>
 #include <list>
 #include <memory>
+#include <memory_resource>
 #include <new>
 #include <span>
-#include <utility>
+#include <type_traits>
 #include <vector>
 
 #include "tarn/allocator/memory_pool_macros.h"
+#include "tarn/allocator/memory_resource.h"
 #include "tarn/allocator/multipool.h"
 #include "tarn/allocator/object_pool.h"
 #include "tarn/allocator/recycling_pool.h"
+#include "tarn/allocator/size_class_pool.h"
 #include "tarn/allocator/static_pool.h"
 #include "tarn/allocator/stl_allocator.h"
 #include "tarn/allocator/xmalloc.h"
@@ -206,6 +209,33 @@ struct xreallocated final : product {
   std::size_t moves = 0;
 };
 
+/// Products of many sizes. The pools of their classes stay, and what threads' magazines took.
+template <class Sizes, bool HasMagazines = false>
+struct sized final : blocks_product {
+  explicit sized(origin& from, std::span<const request> r) : blocks_product(r), memory(from.upstream), sizes(made(from)) {}
+  static Sizes made(origin& from) {
+    if constexpr (!std::is_base_of_v<std::pmr::memory_resource, Sizes>) return Sizes(injecting_store(&from));
+    else return Sizes(std::pmr::pool_options{.max_blocks_per_chunk = 3}, &from.upstream);
+  }
+  void* get(std::size_t n, std::size_t bytes, std::size_t alignment) override {
+    if constexpr (requires { sizes.try_allocate(bytes, alignment); })
+      if (n % 2 == 0) return sizes.try_allocate(bytes, alignment);
+    return sizes.allocate(bytes, alignment);
+  }
+  std::size_t kept() override {
+    std::size_t pools = 0;
+    const auto count = [&](std::size_t, auto&) { ++pools; };
+    if constexpr (HasMagazines) pools = memory.regions();
+    else if constexpr (requires { sizes.blocks(); }) sizes.blocks().each_pool(count);
+    else sizes.each_pool(count);
+    return pools;
+  }
+
+  const upstream& memory;
+  Sizes sizes;
+};
+constexpr request requests_of_all_kinds[] = {{40, 16}, {0, 16}, {500, 64}, {70'000, 16}, {4096, 16}, {3000, 512}, {24, 8}};
+
 struct static_blocks final : blocks_product {
   using store = static_injecting_store<static_blocks>;
   using whole = static_pool<static_blocks, static_size<128>, store, mutex_locking<>, fixed_growth<4>>;
@@ -386,6 +416,16 @@ const entry products[] = {
     {"xcalloc", make<xallocated<form::zeroed>, large_unaligned>},
     {"xrealloc", make<xreallocated<>>},
     {"xrealloc with magazines", make<xreallocated<shared_locking>>},
+    {"size_class_pool", make<sized<size_class_pool<injecting_store>>, requests_of_all_kinds>},
+    {"size_class_pool, locked",
+     make<sized<size_class_pool<injecting_store, mutex_locking<>, fixed_growth<3>>>, requests_of_all_kinds>},
+    {"size_class_pool, few classes",
+     make<sized<size_class_pool<injecting_store, listed_classes<24, 40, 100, 5000>>>, requests_of_all_kinds>},
+    {"unsynchronized_pool_resource", make<sized<pmr::unsynchronized_pool_resource>, requests_of_all_kinds>},
+    {"synchronized_pool_resource", make<sized<pmr::synchronized_pool_resource, true>, requests_of_all_kinds>},
+    {"pool_resource, few classes",
+     make<sized<pool_resource<listed_classes<24, 40, 104, 1000>, mutex_locking<>>>, requests_of_all_kinds>},
+    {"pool_resource, lists", make<sized<pool_resource<geometric_classes<64, 1024>, lifo_reuse<>>>, requests_of_all_kinds>},
     {"static_pool", make<static_blocks>},
     {"object_pool::construct, mapped chunks", make<objects_of<mapped_items, construct>>},
     {"object_pool::try_construct", make<objects_of<items, try_construct>>},

@@ -1,4 +1,5 @@
-// Blocks of many sizes. `defect_N` are defects of other libraries; xmalloc_test.cc lists them.
+// Blocks of many sizes; fault_products_test.cc has stores that fail. `defect_N` are defects of other libraries, which
+// xmalloc_test.cc lists.
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -6,7 +7,6 @@
 #include <barrier>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <memory_resource>
@@ -379,68 +379,6 @@ BOOST_AUTO_TEST_CASE(sizes_that_no_store_can_meet_are_refused) {
     }
   BOOST_TEST(pool.large().blocks == 0u);
   BOOST_TEST(pool.try_allocate(16, all / 2 + 1) == nullptr);
-}
-
-// ---- stores that fail -------------------------------------------------------------------------------------------------------
-
-template <class Pool>
-std::size_t pools_in(Pool& blocks) {
-  std::size_t n = 0;
-  blocks.each_pool([&](std::size_t, auto&) { ++n; });
-  return n;
-}
-
-std::size_t points = 0;  // calls of a store that were made to fail
-
-template <class... Policies>
-void fail_each_call() {
-  for (const failing mode : {failing::once, failing::for_ever, failing::every_second}) {
-    for (std::size_t k = 1;; ++k) {
-      REQUIRE(k < 300);
-      test::upstream upstream;
-      bool injected = false;
-      {
-        size_class_pool<resource_store, Policies...> pool{resource_store{&upstream}};
-        live_blocks all(pool);
-        REQUIRE(all.take(40, 16));
-        REQUIRE(all.take(90'000, 16));
-        upstream.fail(k, mode);
-        for (const std::size_t bytes : {40u, 0u, 500u, 70'000u, 4096u, 600u, 24u}) {
-          for (int i = 0; i < 6; ++i) {
-            const std::size_t failures = upstream.failures();
-            const std::size_t held = upstream.bytes();
-            const std::size_t pools = pools_in(pool);
-            const bool got = all.take(bytes, i % 3 == 0 ? 64 : 16) != nullptr;
-            if (got && upstream.failures() == failures) continue;
-            REQUIRE(upstream.failures() != failures || mode == failing::for_ever);
-            if (!got && pools_in(pool) == pools) REQUIRE(upstream.bytes() == held);
-          }
-        }
-        void* block = nullptr;  // the form that throws
-        if (throws_bad_alloc([&] { block = pool.allocate(1234); })) REQUIRE(block == nullptr);
-        else pool.deallocate(block, 1234);
-        injected = upstream.failures() != 0;
-        points += upstream.failures();
-        upstream.fail(1, failing::never);
-        all.verify();
-        for (const std::size_t bytes : {40u, 0u, 500u, 70'000u, 4096u, 600u, 24u})
-          REQUIRE(all.take(bytes, 16));  // the next works
-        all.verify();
-        if (k % 2 == 0) all.give_all();
-      }
-      REQUIRE(upstream.bytes() == 0);
-      REQUIRE(upstream.faults() == 0);
-      if (!injected) break;
-    }
-  }
-}
-
-BOOST_AUTO_TEST_CASE(defect_8_a_store_that_fails_leaves_nothing_behind) {
-  fail_each_call<>();
-  fail_each_call<mutex_locking<>, fixed_growth<3>>();
-  fail_each_call<listed_classes<24, 40, 100, 5000>>();
-  std::printf("%zu calls of a store were made to fail\n", points);
-  BOOST_TEST(points >= 200u);
 }
 
 // ---- chunks before they are needed --------------------------------------------------------------------------------------
