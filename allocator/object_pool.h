@@ -256,9 +256,9 @@ class object_pool {
   // ---- walks ---------------------------------------------------------------------------------------------------------------
   // begin(), erase() and parts() are templates so that an explicit instantiation of a pool without iterators has no error.
 
-  /// Calls f(object) for every object, by ascending address. f may destroy any object, construct others, which may be visited,
-  /// and walk again. It must call neither clear() nor release(); during this, trim() does nothing. In a constructor or
-  /// destructor it also visits that object.
+  /// Calls f(object) for every object, by ascending address, but those on guarded pages last. f may destroy any object,
+  /// construct others, which may be visited, and walk again. It must call neither clear() nor release(); during this, trim()
+  /// does nothing. In a constructor or destructor it also visits that object.
   /// Precondition for all walks, clear() and release(): no other thread, including a maintenance_thread, uses the pool.
   /// Throws: what f throws. O(objects + blocks / 64), and for each block that became free since the walk before, O(log chunks).
   template <class F>
