@@ -395,7 +395,7 @@ inline void* reallocate(void* block, std::size_t bytes) noexcept {
     caches.admit();
     detail::span_record& run = *runs.span_of(block);
     if (runs.resize(run, units_for(bytes))) return settle(), block;
-    if (const detail::span_record* const moved = runs.move(run, units_for(bytes))) {
+    if (const detail::span_record* const moved = runs.relocate(run, units_for(bytes))) {
       void* const start = moved->start;
       settle();
       return start;

@@ -6,8 +6,8 @@
 //   clean    gives the memory of the largest free runs back to the system, with nothing locked; their addresses, too, if the
 //            process has a limit of them
 //   resize   a run grows into the free one behind it, or into what isn't open yet
-//   move     the memory of a large run, without a copy, to where it can grow. Its new place is a mapping of its own. When the
-//            run is given back, the place is mapped again, and the system joins the mapping with its neighbours
+//   relocate the memory of a large run goes, without a copy, to where it can grow. The new place is a mapping of its own. When
+//            the run is given back, the place is mapped again, and the system joins the mapping with its neighbours
 //   span_of  the record of an address, or null: not this heap's
 //   map      a byte a unit, at the address' number of the unit modulo the window: the class of the blocks there, 0 for none
 //
@@ -242,7 +242,7 @@ class span_heap {
 
   /// Moves the memory of a large run to a place with that many units, and a quarter, without a copy. Null: no run of that size
   /// is moved, or the system refused, or addresses are limited; the run is as it was. Precondition: not 0.
-  span_record* move(span_record& run, std::size_t units) noexcept {
+  span_record* relocate(span_record& run, std::size_t units) noexcept {
     if constexpr (!System::has_moving_pages) return nullptr;
     span_record* const to = begin_move(run, units);
     if (to == nullptr) return nullptr;

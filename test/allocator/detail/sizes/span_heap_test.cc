@@ -166,7 +166,7 @@ class model {
     stamp(one);
   }
   void move(place one, std::size_t units) {
-    span_record* const to = heap_.move(*one->second.record, units);
+    span_record* const to = heap_.relocate(*one->second.record, units);
     if (to == nullptr) return check(one);
     CHECK(to->bytes_to_use() == units * span_unit && to->units >= units && to->is == span_record::large);
     if (is_real_) CHECK(all_are(to->start, std::min(units, one->second.units), one->second.stamp));
@@ -512,7 +512,7 @@ BOOST_AUTO_TEST_CASE(a_run_moves_with_its_memory) {
   std::byte* const place = a->start;
   std::memset(place, 7, 20 * span_unit);
   CHECK(!heap.resize(*a, 64));
-  span_record* const b = heap.move(*a, 64);
+  span_record* const b = heap.relocate(*a, 64);
   REQUIRE(b != nullptr);
   CHECK(all_are(b->start, 20, 7) && all_are(b->start + 20 * span_unit, 60, 0));
   CHECK(b->units == 80 && b->bytes_to_use() == 64 * span_unit && detail::address_of(b->start) % (2 * mib) == 0);
@@ -523,7 +523,7 @@ BOOST_AUTO_TEST_CASE(a_run_moves_with_its_memory) {
   CHECK(!heap.resize(*b, 81));
   CHECK(heap.resize(*b, 40) && all_are(b->start, 40, 8) && all_are(b->start + 40 * span_unit, 40, 0));
   CHECK(!heap.resize(*b, 39));
-  span_record* const c = heap.move(*b, 32);  // as it shrinks
+  span_record* const c = heap.relocate(*b, 32);  // as it shrinks
   REQUIRE(c != nullptr);
   CHECK(c->units == 40 && all_are(c->start, 32, 8));
   span_record* const again = heap.take(20, span_record::large);
@@ -547,7 +547,7 @@ BOOST_AUTO_TEST_CASE(moves_leave_no_mappings) {
   for (std::size_t units = 20; units != 220; units += 20)
     for (span_record*& run : runs) {
       if (heap.resize(*run, units)) continue;
-      run = heap.move(*run, units);
+      run = heap.relocate(*run, units);
       REQUIRE(run != nullptr);
       std::memset(run->start, 1, run->bytes_to_use());
     }
@@ -564,12 +564,12 @@ BOOST_AUTO_TEST_CASE(a_run_stays_if_it_cant_move) {
   span_record* const small = heap.take(15, span_record::large);
   span_record* const run = heap.take(16, span_record::large);
   std::memset(run->start, 9, 16 * span_unit);
-  CHECK(heap.move(*small, 64) == nullptr);
-  CHECK(heap.move(*run, ~std::size_t{0} / span_unit) == nullptr);
+  CHECK(heap.relocate(*small, 64) == nullptr);
+  CHECK(heap.relocate(*run, ~std::size_t{0} / span_unit) == nullptr);
   for (const auto refusal : {pages::at_once, pages::after_unmapping}) {
     pages::of_moves = refusal;
     for (int i = 0; i != 20; ++i) {
-      CHECK(heap.move(*run, 64) == nullptr);
+      CHECK(heap.relocate(*run, 64) == nullptr);
       CHECK(all_are(run->start, 16, 9) && run->is == span_record::large && heap.counts().in_use == 31 * span_unit);
     }
     heap.trim();
@@ -577,7 +577,7 @@ BOOST_AUTO_TEST_CASE(a_run_stays_if_it_cant_move) {
   pages::of_moves = pages::none;
   pages::limit = 320 * mib;
   heap.trim();
-  CHECK(heap.move(*run, 64) == nullptr);
+  CHECK(heap.relocate(*run, 64) == nullptr);
   CHECK(heap.give_at(run->start) == detail::run_verdict::done);
 }
 
@@ -589,7 +589,7 @@ BOOST_AUTO_TEST_CASE(what_another_thread_maps_meanwhile_is_its_own) {
   pages::takes_places = true;
   std::vector<const std::byte*> theirs;
   for (int i = 0; i != 40; ++i)
-    if (span_record* const to = heap.move(*run, 16)) run = to, theirs.push_back(static_cast<std::byte*>(pages::taken));
+    if (span_record* const to = heap.relocate(*run, 16)) run = to, theirs.push_back(static_cast<std::byte*>(pages::taken));
   CHECK(theirs.size() == 16);  // then it moves no more
   for (unsigned seed = 1; seed != 4; ++seed) {
     model m(heap, seed, true);
