@@ -2,7 +2,7 @@
 // first needs one, and gives it back when it exits. Only the holder of a number uses what pools keep under it.
 //
 // The number is given back by the destructor of a thread_local variable (janitor), which is registered in an allocation and
-// also keeps the library loaded. A free must not need memory, so it sets a key of the system instead (thread_end.h), which is
+// also keeps the library loaded. A free must not need memory, so it sets a key of the system instead (waiting.h), which is
 // used until the thread's next allocation that finds no block. Threads that only free (consumers) are common, and would
 // otherwise take a lock for each block. Where keys run last (Windows), the key always does it, from the thread's number,
 // because the thread's record no longer exists at that time.

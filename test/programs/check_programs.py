@@ -121,7 +121,7 @@ def checking(folder, include, number, policies):
     """The path of a malloc with these policies."""
     with open(os.path.join(FOLDER, "preload.cc"), encoding="utf-8") as file:
         source = file.read()
-    more = "".join(f'#include "tarn/policies/{name}.h"\n' for name in ("checking/switchable_checking", "name/named"))
+    more = "".join(f'#include "tarn/policies/{name}.h"\n' for name in ("checking/switchable_checking", "name"))
     text = source.replace("tarn::no_statistics>", f"tarn::no_statistics, tarn::{policies}>")
     if text == source:
         raise RuntimeError("preload.cc names no policies any more")
