@@ -1,12 +1,10 @@
 #!/usr/bin/env python3
 """The mistakes that tests make on purpose, in the library, in programs and in pages, each with the test that must find it.
 
-A test fails where it doesn't find one of its own, so that what is found today is lost only with its entry in a list. How many
-there are, test by test, stands in test/mistakes.txt, so that no entry goes unseen.
+A test fails where it doesn't find one of its own, so that what is found today is lost only with its entry in a list. The table
+shows that: test/mistakes.txt.
 
-usage: mistakes.py             writes test/mistakes.txt
-       mistakes.py check       checks that the lists have as many
-       mistakes.py names       prints them all
+usage: mistakes.py [check]     writes the table, or checks that it is that of the lists
 """
 
 import collections
@@ -14,6 +12,7 @@ import glob
 import os
 import re
 import sys
+import textwrap
 
 import compilers
 
@@ -85,21 +84,29 @@ def found():
 
 
 def table(tests):
-    return "# How many mistakes each test finds: written by test/support/mistakes.py, which prints their names, too.\n" + \
-        "".join(f"{test} {len(tests[test])}\n" for test in sorted(tests))
+    lines = ["# Mistakes, and the tests that find them: written by test/support/mistakes.py."]
+    for test in sorted(tests):
+        lines += ["", f"{test}: {len(tests[test])}",
+                  *textwrap.wrap("; ".join(sorted(tests[test])), 128, initial_indent="  ", subsequent_indent="  ",
+                                 break_long_words=False, break_on_hyphens=False)]
+    return "\n".join(lines) + "\n"
+
+
+def names_of(text):
+    """{(test, name)} of a table."""
+    blocks = re.findall(r"^(\S+): \d+\n((?:  .*\n)+)", text, re.MULTILINE)
+    return {(test, name) for test, names in blocks for name in " ".join(names.split()).split("; ")}
 
 
 def main():
     tests, counts = found()
-    if sys.argv[1:] == ["names"]:
-        print("\n".join(f"{test}: {name}" for test in sorted(tests) for name in sorted(tests[test])))
-        return 0
     if sys.argv[1:] != ["check"]:
         with open(os.path.join(ROOT, TABLE), "w", encoding="utf-8") as file:
             file.write(table(tests))
         return 0
-    have, now = set(read(TABLE).splitlines()), set(table(tests).splitlines())
-    said = [f"{line}: no longer so" for line in sorted(have - now)] + [f"{line}: now" for line in sorted(now - have)]
+    have, now = names_of(read(TABLE)), names_of(table(tests))
+    said = [f"{test} no longer finds: {name}" for test, name in sorted(have - now)]
+    said += [f"{test} finds, too: {name}" for test, name in sorted(now - have)]
     cases = [("the table is that of the lists", "\n".join(said + ["test/support/mistakes.py writes it"] * bool(said)) or None)]
     cases += [(f"{where} has mistakes", None if n else "none is found: has it another form?") for where, n in counts.items()]
     return compilers.report([(name, lambda wrong=wrong: wrong) for name, wrong in cases])
