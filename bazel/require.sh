@@ -143,8 +143,14 @@ install_python() {
   done
   [ ${#wanted[@]} -ne 0 ] || return 0
   echo "installing from PyPI: ${wanted[*]}"
-  python3 -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --upgrade --target "$folder" \
-    "${wanted[@]}"
+  # A server that takes the connection and then says nothing would keep pip for hours: it tries six times, for each package.
+  local try
+  for try in 1 2; do
+    PIP_DEFAULT_TIMEOUT=20 timeout -k 10 300 python3 -m pip install --quiet --disable-pip-version-check \
+      --root-user-action=ignore --upgrade --target "$folder" "${wanted[@]}" && return 0
+    echo "try $try of 2 failed: ${wanted[*]}" >&2
+  done
+  return 1
 }
 
 # Calls apt-get quietly.

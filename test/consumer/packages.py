@@ -62,8 +62,8 @@ def install():
     package = os.path.join(NPM, "node_modules", "@bazel", "buildifier", "package.json")
     if not os.path.exists(package) or json.loads(read(package))["version"] != BUILDIFIER:
         print(f"installing from npm: @bazel/buildifier@{BUILDIFIER}", flush=True)
-        subprocess.run(["npm", "install", "--silent", "--no-save", "--prefix", NPM, f"@bazel/buildifier@{BUILDIFIER}"],
-                       check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(["timeout", "-k", "10", "300", "npm", "install", "--silent", "--no-save", "--fetch-timeout=20000",
+                        "--prefix", NPM, f"@bazel/buildifier@{BUILDIFIER}"], check=True, stdout=subprocess.DEVNULL)
 
 
 # ---- helpers

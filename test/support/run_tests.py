@@ -114,6 +114,10 @@ COMMANDS = {
 # What a command is told more in the last tier.
 AT_NIGHT = {"platforms": ["--all"], "platform_parts": ["--all"], "migration": ["--all"], "site": ["--all"]}
 
+# The longest that a command may take, in seconds: one that waits for ever fails, and the others still run. The slowest takes a
+# quarter of it. A Bazel test has a limit of its own, in .bazelrc.
+LIMITS = {"full": 1800, "nightly": 4 * 3600}
+
 # {tier: {configuration: the least number of cases that must pass}}, 1 where none is given. Round, and well below what does: a
 # configuration that has lost its tests fails, and who adds or removes some needs to change nothing here.
 LEAST = {
@@ -181,7 +185,8 @@ def run_command(name, tier):
         command = COMMANDS[name] + ([folder] if COMMANDS[name][-1] == "--out" else [])
         command += AT_NIGHT.get(name, []) if tier == "nightly" else []
         print("+ " + " ".join(command), flush=True)
-        return [count_cases.run(name, command)]
+        one = count_cases.run(name, ["timeout", "-k", "10", str(LIMITS[tier]), *command])
+        return [one] if one.note != "exit status 124" else [Count(name, one.passed, one.failed or 1, f"over {LIMITS[tier]} s")]
 
 
 def parse(arguments):
@@ -221,7 +226,7 @@ def main():
                 print(f"FAILED {one.name}: {one.failed} failed{one.note and ', ' + one.note}", flush=True)
         rows.append((config, len(counts), sum(one.passed for one in counts), sum(one.failed for one in counts),
                      LEAST[options.tier].get(config, 1), time.monotonic() - start))
-        print("{}: {} passed, {} failed".format(config, rows[-1][2], rows[-1][3]), flush=True)
+        print("{}: {} passed, {} failed, {:.0f} s".format(config, rows[-1][2], rows[-1][3], rows[-1][5]), flush=True)
 
     print("\nconfiguration   targets  passed  failed  least  seconds")
     for row in rows:
