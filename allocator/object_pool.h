@@ -298,8 +298,9 @@ class object_pool {
       return iterators::refuse();
     }
   }
-  /// Divides the objects, which is as complex as count(). Returns `n` ranges of equally many objects, or one more. Threads may
-  /// walk through different ranges at the same time if no object is constructed or destroyed. Precondition: n isn't 0.
+  /// Divides the objects, which is as complex as count(). Returns a range of `n` ranges of equally many objects, or one more,
+  /// with size() and []. Threads may walk through different ones at the same time if no object is constructed or destroyed.
+  /// Precondition: n isn't 0.
   template <int = 0>
   [[nodiscard]] auto parts(std::size_t n) noexcept {
     if constexpr (has_iterators) return detail::object_parts<T, typename iterators::state>(state(), n);

@@ -271,12 +271,14 @@ class walked {
   void divide() {
     if constexpr (Pool::has_iterators) {
       const auto parts = pool_.parts(1 + pick(9));
+      static_assert(std::ranges::forward_range<decltype(parts)>);
+      REQUIRE(std::ranges::distance(parts) == static_cast<std::ptrdiff_t>(parts.size()));
       auto at = live_.begin();
       std::size_t least = live_.size(), largest = 0;
-      for (std::size_t i = 0; i != parts.size(); ++i) {
+      for (const auto part : parts) {
         std::size_t n = 0;
-        for (T& o : parts[i]) REQUIRE(is(at, o)), ++n;
-        REQUIRE((n == 0) == parts[i].empty());
+        for (T& o : part) REQUIRE(is(at, o)), ++n;
+        REQUIRE((n == 0) == part.empty());
         least = std::min(least, n);
         largest = std::max(largest, n);
       }

@@ -149,6 +149,23 @@ class object_parts {
   /// Part `i`. Precondition: i < size(). O(chunks + blocks / 64). Changes nothing: threads may call it at the same time.
   object_range<iterator> operator[](std::size_t i) const noexcept { return {start(i), start(i + 1)}; }
 
+  /// A std::forward_iterator over the parts, valid as long as they live.
+  struct part_iterator {
+    using iterator_concept = std::forward_iterator_tag;
+    using value_type = object_range<iterator>;
+    using difference_type = std::ptrdiff_t;
+
+    value_type operator*() const noexcept { return (*parts)[at]; }
+    part_iterator& operator++() noexcept { return ++at, *this; }
+    part_iterator operator++(int) noexcept { return {parts, at++}; }
+    bool operator==(const part_iterator&) const = default;
+
+    const object_parts* parts = nullptr;
+    std::size_t at = 0;
+  };
+  part_iterator begin() const noexcept { return {this, 0}; }
+  part_iterator end() const noexcept { return {this, parts_}; }
+
  private:
   iterator start(std::size_t i) const noexcept {
     return iterator::nth(*s_, objects_ / parts_ * i + smaller(i, objects_ % parts_));
