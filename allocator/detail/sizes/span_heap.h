@@ -211,10 +211,7 @@ class span_heap {
       leave_held(*run);
       --moved_;
     }
-    // Emptied first: a system that refuses to map it again must not keep the memory.
-    empty(*run, 0, run->units);
-    const bool is_mapped = System::map_pages_at(run->start, run->units * span_unit, true);
-    come_back(*run, is_mapped);
+    map_again(*run);
     return run_verdict::done;
   }
   /// What give_at() would say.
@@ -241,7 +238,7 @@ class span_heap {
   }
 
   /// Moves the memory of a large run to a place with that many units, and a quarter, without a copy. Null: no run of that size
-  /// is moved, or the system refused, or addresses are limited; the run is as it was. Precondition: not 0.
+  /// is moved, or it would shrink, or the system refused, or addresses are limited; the run is as it was. Precondition: not 0.
   span_record* relocate(span_record& run, std::size_t units) noexcept {
     if constexpr (!System::has_moving_pages) return nullptr;
     span_record* const to = begin_move(run, units);
@@ -427,22 +424,40 @@ class span_heap {
     }
     update_bound();
   }
+  /// Of a moved run, which is leaving: mapped again, so that the system joins it with its neighbours. Not under the lock.
+  void map_again(span_record& run) noexcept {
+    empty(run, 0, run.units);  // first: a system that refuses to map it again must not keep the memory
+    const bool is_mapped = System::map_pages_at(run.start, run.units * span_unit, true);
+    come_back(run, is_mapped);
+  }
   static void empty(const span_record& run, std::size_t from, std::size_t to) noexcept {
     const run_memory part{run.start + from * span_unit, (to - from) * span_unit};
     pages::discard(&part, 1, page_advice::discard);
   }
-  /// It has room to grow, and gives memory back if it shrinks.
+  /// It has room to grow, and gives memory back if it shrinks, also addresses if it needs less than half of them. It isn't
+  /// moved for that: Linux would unmap its end first, and might then refuse to move the rest.
   bool resize_moved(span_record& run, std::size_t units) noexcept {
-    if (units > run.units || units < run.units / 2) return false;
+    const bool has_too_many = units < run.units / 2;
+    if (units > run.units || (has_too_many && units < least_moved)) return false;
     if (units < run.moved) empty(run, units, run.moved);
     run.moved = static_cast<std::uint32_t>(units);
+    if (has_too_many) give_end(run, units + units / 4);
     return true;
+  }
+  void give_end(span_record& run, std::size_t units) noexcept {
+    span_record* end;
+    {
+      const held lock(mutex_);
+      end = cut(run, units);
+      leave_held(*end);
+    }
+    map_again(*end);
   }
   /// The place for it. The run is leaving: what else is done with it is a misuse.
   span_record* begin_move(span_record& run, std::size_t units) noexcept {
     const held lock(mutex_);
     if (run.is != span_record::large || units > most_units / 2) return nullptr;
-    if (run.units < least_moved || units < least_moved) return nullptr;
+    if (run.units < least_moved || units < run.units) return nullptr;
     if (limit_ != 0 || lost_ >= most_lost || (moved_ >= most_moved && run.moved == 0)) return nullptr;
     // Where both places are aligned to huge pages, whole tables of pages are moved.
     constexpr std::size_t alignment = System::huge_page_bytes / span_unit;
@@ -451,7 +466,7 @@ class span_heap {
     if (to == nullptr) return nullptr;
     to->is = span_record::large;
     leave_held(run);
-    note_taken(to->units, units * span_unit > run.bytes_to_use() ? units - run.bytes_to_use() / span_unit : 0);
+    note_taken(to->units, units - run.bytes_to_use() / span_unit);
     return to;
   }
   /// In no list, and whose kind isn't set.
