@@ -77,17 +77,22 @@ VALGRIND = Tool("Valgrind", "g++", ["-O1", "-DTARN_VALGRIND"], MEMCHECK, lambda 
 GROUPS = {"gcc": [ASAN_GCC], "clang": [ASAN_CLANG, MSAN], "valgrind": [VALGRIND]}
 
 
-def program_of(builder, tool, first=None):
-    """The job of the program; `first`: a folder whose headers come before the tree's."""
-    name = re.sub(r"\W+", "-", tool.name) + ("-" + first if first else "")
-    flags = [*FLAGS, *(["-O0", "-g0", *tool.flags[1:]] if first else tool.flags)]
-    if first:
-        flags.insert(0, "-I" + first)
-    objects = [builder.job(f"{name}-{source}.o", [tool.compiler, *flags, "-c", f"tarn/test/tools/{source}.cc"])
-               for source in SOURCES]
+def program_of(builder, tool, few, first=None):
+    """The job of the program; `few`: with few families; `first`: a folder whose headers come before the tree's. Only the
+    families include what tells the tools: the other sources are compiled once for a tool."""
+    name = re.sub(r"\W+", "-", tool.name)
+    objects = []
+    for source in SOURCES:
+        flags, which = [*FLAGS, *tool.flags], ""
+        if source == "families":
+            flags, which = flags + ["-DTARN_FEW_FAMILIES"] * few, "-few" * few
+            if first:
+                flags, which = ["-I" + first, *flags, "-O0", "-g0"], which + "-" + first
+        objects.append(builder.job(f"{name}{which}-{source}.o", [tool.compiler, *flags, "-c", f"tarn/test/tools/{source}.cc"]))
 
     def link():
-        return builder.job(name, [tool.compiler, *tool.flags, "-pthread", *[job.result() for job in objects]]).result()
+        target = f"{name}-{first or 'told'}"
+        return builder.job(target, [tool.compiler, *tool.flags, "-pthread", *[job.result() for job in objects]]).result()
 
     return link
 
@@ -218,6 +223,18 @@ def every_case(builder, first=None):
     return ("mistake: nothing is closed" if first else "every composition is told of") + f" ({tool.name})", wrong
 
 
+def has_few(tool):
+    return tool is ASAN_GCC and not NIGHTLY
+
+
+def families_of(tool, link):
+    """The names of those in the tool's program."""
+    found = subprocess.run([link(), "list"], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+    if found[:len(FEW_FAMILIES)] != FEW_FAMILIES or not has_few(tool) and len(found) < LEAST_FAMILIES:
+        sys.exit(f"{len(found)} families, at least {LEAST_FAMILIES} expected, {', '.join(FEW_FAMILIES)} first")
+    return found
+
+
 def main():
     if sys.argv[1:] not in [[group] for group in GROUPS]:
         sys.exit(__doc__)
@@ -229,18 +246,16 @@ def main():
     tools = [tool for tool in wanted if not tool.lacks()]
     if not tools:
         return compilers.report(cases)
-    links = {tool: program_of(builder, tool) for tool in tools}
+    links = {tool: program_of(builder, tool, has_few(tool)) for tool in tools}
     if ASAN_CLANG in tools:
         cases += [every_case(builder, first) for first in ([None, "silent"] if NIGHTLY else [None])]
-    silent = {tool: program_of(builder, tool, "silent") for tool in tools if NIGHTLY or tool is ASAN_CLANG}
-    families = subprocess.run([links[tools[0]](), "list"], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
-    if len(families) < LEAST_FAMILIES:
-        sys.exit(f"{len(families)} families, at least {LEAST_FAMILIES} expected")
+    silent = {tool: program_of(builder, tool, True, "silent") for tool in tools if NIGHTLY or tool is ASAN_CLANG}
+    families = {tool: families_of(tool, link) for tool, link in links.items()}
     for tool in tools:
         slow = not tool.prefix  # a sanitizer looks up the names for each report
-        its = FEW_FAMILIES if tool is ASAN_GCC and not NIGHTLY else families
-        cases += [misuse_case(tool, links[tool], family, table, not slow or family == its[0]) for family in its]
-        cases += [clean_case(tool, links[tool], family, table) for family in its]
+        cases += [misuse_case(tool, links[tool], family, table, not slow or family == FEW_FAMILIES[0])
+                  for family in families[tool]]
+        cases += [clean_case(tool, links[tool], family, table) for family in families[tool]]
     cases += [control_case(tool, link, family) for tool, link in silent.items() for family in FEW_FAMILIES]
     status = compilers.report(cases)
     table.show()

@@ -1,4 +1,5 @@
-// The families: each free list, store and kind of locking, odd sizes, and every product over a pool.
+// The families: each free list, store and kind of locking, odd sizes, and every product over a pool. With TARN_FEW_FAMILIES
+// only one of each free list, and of a product.
 #include "tarn/policies/store/resource_store.h"
 #include "tarn/test/tools/specimen.h"
 
@@ -70,6 +71,36 @@ class object final : public pool_specimen<Pool> {
   mutable Pool own_;
 };
 
+/// What has blocks of many sizes.
+template <class Owner>
+class sized final : public specimen {
+ public:
+  std::size_t size() const noexcept override { return 48; }
+  void* take() noexcept override {
+    if constexpr (requires { own_.try_allocate(std::size_t{48}); }) return own_.try_allocate(48);
+    else return own_.allocate(48);
+  }
+  void give(void* block) noexcept override { own_.deallocate(block, 48); }
+  bool trim() noexcept override { return own_.trim(), true; }
+  bool release() noexcept override { return own_.release(), true; }
+
+ private:
+  Owner own_;
+};
+
+template <class Specimen>
+std::unique_ptr<specimen> make() {
+  return std::make_unique<Specimen>();
+}
+template <class... Policies>
+constexpr family of(const char* name, bool many_threads = false, bool refuses = false) {
+  return {name, [] { return make<object<pool<Policies...>>>(); }, many_threads, refuses};
+}
+
+using block = static_size<64>;
+
+#ifndef TARN_FEW_FAMILIES
+
 /// Over bytes that are the caller's again afterwards.
 class buffered final : public pool_specimen<pool<static_size<40>, buffer_store>> {
   using type = pool<static_size<40>, buffer_store>;
@@ -94,22 +125,6 @@ class of_tag final : public pool_specimen<std::remove_reference_t<decltype(Stati
   type& get() const noexcept override { return Static::instance(); }
 };
 
-/// What has blocks of many sizes.
-template <class Owner>
-class sized final : public specimen {
- public:
-  std::size_t size() const noexcept override { return 48; }
-  void* take() noexcept override {
-    if constexpr (requires { own_.try_allocate(std::size_t{48}); }) return own_.try_allocate(48);
-    else return own_.allocate(48);
-  }
-  void give(void* block) noexcept override { own_.deallocate(block, 48); }
-  bool trim() noexcept override { return own_.trim(), true; }
-  bool release() noexcept override { return own_.release(), true; }
-
- private:
-  Owner own_;
-};
 class of_xmalloc final : public specimen {
   std::size_t size() const noexcept override { return 96; }
   void* take() noexcept override { return xmalloc(96); }
@@ -193,14 +208,6 @@ class recycled final : public specimen {
   recycling_pool<kept> own_;
 };
 
-template <class Specimen>
-std::unique_ptr<specimen> make() {
-  return std::make_unique<Specimen>();
-}
-template <class... Policies>
-constexpr family of(const char* name, bool many_threads = false, bool refuses = false) {
-  return {name, [] { return make<object<pool<Policies...>>>(); }, many_threads, refuses};
-}
 std::unique_ptr<specimen> make_dynamic() {
   using type = pool<dynamic_size, page_local_reuse<>>;
   return std::make_unique<object<type, dynamic_size>>(dynamic_size{40, 8});
@@ -222,23 +229,27 @@ std::unique_ptr<specimen> make_over_resource() {
   return std::make_unique<object<type, resource_store>>(resource_store{&upstream});
 }
 
-using block = static_size<64>;
 struct crew;
 using statics = static_pool<struct statics_tag, block, thread_cached<>>;
 using static_array = static_pool<struct static_array_tag, block, static_array_store<room>>;
 
+#endif  // TARN_FEW_FAMILIES
+
 constexpr std::array all = {
     of<block>("batch"),
     of<block, lifo_reuse<>>("lifo"),
+    of<block, page_local_reuse<>>("page-local"),
+    of<block, static_array_store<room>>("static array"),
+    of<block, thread_cached<>>("thread-cached", true),
+    family{"size classes", make<sized<size_class_pool<>>>},
+#ifndef TARN_FEW_FAMILIES
     of<static_size<1>>("lifo, 1 byte"),
     of<static_size<12, 4>, lifo_reuse<>>("lifo, 12 bytes"),
     of<static_size<5000>>("batch, 5000 bytes"),
     of<static_size<256>>("batch, coloured"),
     of<static_size<100, 4096>>("batch, aligned to 4096"),
-    of<block, page_local_reuse<>>("page-local"),
     family{"page-local, size at run time", make_dynamic},
     of<block, return_empty_chunks<0, 0>>("returning"),
-    of<block, static_array_store<room>>("static array"),
     of<block, static_array_store<room>, page_local_reuse<>>("static array, page-local"),
     family{"buffer", make<buffered>, false, false, false},
     of<block, page_store<>>("pages"),
@@ -247,11 +258,9 @@ constexpr std::array all = {
     of<block, grouped_locking<crew, std::mutex>>("group", true),
     of<block, lock_free>("lock-free", true),
     of<static_size<12, 4>, lock_free>("lock-free, 12 bytes", true),
-    of<block, thread_cached<>>("thread-cached", true),
     of<block, thread_cached<>, return_empty_chunks<>>("thread-cached, returning", true),
     family{"static pool", make<of_tag<statics>>, true, false, false},
     family{"static pool, array", make<of_tag<static_array>>, false, false, false},
-    family{"size classes", make<sized<size_class_pool<>>>},
     family{"pmr resource, threads", make<sized<tarn::pmr::synchronized_pool_resource>>, true},
     family{"xmalloc", make<of_xmalloc>, true, false, false},
     family{"objects", make<of_objects>},
@@ -263,6 +272,7 @@ constexpr std::array all = {
     of<block, hardened_with<guard_bytes>, lifo_reuse<>>("hardened, guard bytes", false, true),
     of<static_size<12, 4>, checked>("checked, 12 bytes", false, true),
     of<block, checked, thread_cached<>>("checked, thread-cached", true, true),
+#endif
 };
 
 }  // namespace
