@@ -14,7 +14,6 @@
 
 #include "tarn/allocator/detail/arena/arena_checks.h"
 #include "tarn/allocator/detail/arena/arena_traits.h"
-#include "tarn/allocator/detail/arena/array_region.h"
 #include "tarn/allocator/detail/arena/chunk_region.h"
 #include "tarn/allocator/detail/construct.h"
 #include "tarn/policies/detail/fork.h"
