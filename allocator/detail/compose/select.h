@@ -17,7 +17,6 @@
 #include "tarn/policies/checking/sampled_guard_pages.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/exhaustion.h"
-#include "tarn/policies/exhaustion/wait_for_block.h"
 #include "tarn/policies/growth.h"
 #include "tarn/policies/locking.h"
 #include "tarn/policies/locking/grouped_locking.h"
