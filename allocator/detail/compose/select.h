@@ -30,7 +30,6 @@
 #include "tarn/policies/reuse/page_local_reuse.h"
 #include "tarn/policies/size.h"
 #include "tarn/policies/statistics.h"
-#include "tarn/policies/statistics/tracing_statistics.h"
 #include "tarn/policies/store.h"
 #include "tarn/policies/store/memory_budget.h"
 #include "tarn/policies/store/page_store.h"
