@@ -22,7 +22,6 @@
 #include "tarn/policies/exhaustion.h"
 #include "tarn/policies/growth.h"
 #include "tarn/policies/locking.h"
-#include "tarn/policies/locking/grouped_locking.h"
 #include "tarn/policies/locking/lock_free.h"
 #include "tarn/policies/locking/thread_cached.h"
 #include "tarn/policies/name.h"
