@@ -30,7 +30,6 @@
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/memory_tools.h"
 #include "tarn/policies/statistics.h"
-#include "tarn/policies/statistics/tracing_statistics.h"
 
 namespace tarn {
 

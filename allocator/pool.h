@@ -12,7 +12,6 @@
 #include <type_traits>
 
 #include "tarn/allocator/detail/compose/pool_traits.h"
-#include "tarn/allocator/detail/compose/rules.h"
 #include "tarn/allocator/detail/compose/select.h"
 #include "tarn/allocator/detail/pool/members.h"
 #include "tarn/policies/platform/config.h"

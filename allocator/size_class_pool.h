@@ -17,7 +17,6 @@
 #include "tarn/allocator/detail/classes/class_stores.h"
 #include "tarn/allocator/detail/classes/large_blocks.h"
 #include "tarn/allocator/detail/classes/size_class_body.h"
-#include "tarn/allocator/detail/compose/rules.h"
 #include "tarn/allocator/detail/compose/select.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/static_pool.h"

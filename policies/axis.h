@@ -46,6 +46,20 @@ concept as_promised = Promised == There;
 template <class P, class Traits>
 concept says = requires { requires std::is_same_v<decltype(P::traits), const Traits>; };
 
+/// What an axis keeps per chunk.
+template <class C, class Geometry>
+concept column = std::default_initializable<C> && requires(C& c, std::byte* start, std::size_t n, const Geometry& geometry) {
+  { C::column_bytes(n, geometry) } noexcept -> std::same_as<std::size_t>;
+  { c.open(start, n, geometry) } noexcept -> std::same_as<void>;
+};
+
+/// The column of an axis that keeps nothing per chunk. One type for each axis, since a chunk inherits all of them.
+template <class Axis>
+struct no_column {
+  TARN_STEP static constexpr std::size_t column_bytes(std::size_t, const auto&) noexcept { return 0; }
+  TARN_STEP constexpr void open(std::byte*, std::size_t, const auto&) noexcept {}
+};
+
 /// Refers to a template without instantiating it: `typename template_name<P::template source>`.
 template <template <class> class>
 struct template_name;

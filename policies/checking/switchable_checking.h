@@ -15,7 +15,6 @@
 #include "tarn/policies/checking.h"
 #include "tarn/policies/checking/block_checks.h"
 #include "tarn/policies/checking/checked.h"
-#include "tarn/policies/checking/leaks.h"
 #include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/atomic_word.h"

@@ -3,7 +3,6 @@
 #define TARN_POLICIES_DETAIL_PROTOCOL_H_
 
 #include <bit>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -95,13 +94,6 @@ struct no_guard {
   TARN_STEP ~no_guard() {}  // not trivial, so that a guard that is never named causes no warning
 };
 
-/// The column of an axis that keeps nothing per chunk. One type for each axis, since a chunk inherits all of them.
-template <class Axis>
-struct no_column {
-  TARN_STEP static constexpr std::size_t column_bytes(std::size_t, const auto&) noexcept { return 0; }
-  TARN_STEP constexpr void open(std::byte*, std::size_t, const auto&) noexcept {}
-};
-
 /// Whether all bytes of a new pool are zero: it contains its blocks and has a destructor. A static one then takes no space in
 /// the program's file. One without a destructor has its blocks outside the pool object, unless it is all zero anyway.
 template <class Traits>
@@ -116,13 +108,6 @@ inline constexpr bool arrays_lie_beside = false;
 template <class Traits>
   requires(Traits::arrays_lie_beside)
 inline constexpr bool arrays_lie_beside<Traits> = true;
-
-/// What an axis keeps per chunk.
-template <class C, class Geometry>
-concept column = std::default_initializable<C> && requires(C& c, std::byte* start, std::size_t n, const Geometry& geometry) {
-  { C::column_bytes(n, geometry) } noexcept -> std::same_as<std::size_t>;
-  { c.open(start, n, geometry) } noexcept -> std::same_as<void>;
-};
 
 // ---- arithmetic that can't overflow unnoticed ------------------------------------------------------------------------------
 

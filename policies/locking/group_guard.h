@@ -2,7 +2,7 @@
 #ifndef TARN_POLICIES_LOCKING_GROUP_GUARD_H_
 #define TARN_POLICIES_LOCKING_GROUP_GUARD_H_
 
-#include "tarn/policies/locking/grouped_locking.h"
+#include "tarn/policies/locking.h"
 #include "tarn/policies/locking/mutex.h"
 #include "tarn/policies/platform/standard_library.h"
 

@@ -14,7 +14,6 @@
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/statistics.h"
-#include "tarn/policies/statistics/tracing_statistics.h"
 
 namespace tarn {
 

@@ -40,7 +40,6 @@
 #include "tarn/policies/platform/trace_words.h"
 #include "tarn/policies/platform/waiting.h"
 #include "tarn/policies/statistics.h"
-#include "tarn/policies/statistics/tracing_statistics.h"
 
 namespace tarn {
 

@@ -9,7 +9,7 @@
 
 #include "tarn/allocator/object_pool.h"
 #include "tarn/policies/checking/switchable_checking.h"
-#include "tarn/policies/exhaustion/wait_for_block.h"
+#include "tarn/policies/exhaustion.h"
 #include "tarn/policies/store/resource_store.h"
 #include "tarn/test/allocator/walked_pools.h"
 #include "tarn/test/support/check.h"

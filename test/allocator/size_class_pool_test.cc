@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "tarn/allocator/size_class_pool.h"
-#include "tarn/policies/exhaustion/wait_for_block.h"
+#include "tarn/policies/exhaustion.h"
 #include "tarn/policies/store/memory_budget.h"
 #include "tarn/policies/store/resource_store.h"
 #include "tarn/test/allocator/live_blocks.h"

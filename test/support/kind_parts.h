@@ -7,7 +7,7 @@
 #include "tarn/allocator/pool.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/standard_library.h"
-#include "tarn/policies/statistics/tracing_statistics.h"
+#include "tarn/policies/statistics.h"
 
 #if defined(TARN_STANDARD_THREADS)
 #include <mutex>

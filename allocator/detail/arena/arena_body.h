@@ -1,4 +1,4 @@
-// The members of an arena.
+// The members of an arena; in front of them, what it keeps for objects with destructors, and how the registry knows it.
 //
 //   allocate, try_allocate   hit: a block of the current chunk; else slow(): the next chunk; else grow(): another spare one,
 //                            one from the store, one from the second store, and what the exhaustion policy says
@@ -13,13 +13,13 @@
 #include <type_traits>
 
 #include "tarn/allocator/detail/arena/arena_checks.h"
-#include "tarn/allocator/detail/arena/arena_listing.h"
 #include "tarn/allocator/detail/arena/arena_traits.h"
-#include "tarn/allocator/detail/arena/array_region.h"
 #include "tarn/allocator/detail/arena/chunk_region.h"
-#include "tarn/allocator/detail/arena/endings.h"
 #include "tarn/allocator/detail/construct.h"
+#include "tarn/policies/detail/fork.h"
+#include "tarn/policies/detail/process_list.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/name.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/memory_tools.h"
 
@@ -37,6 +37,102 @@ struct arena_counts {
 }  // namespace tarn
 
 namespace tarn::detail {
+
+// ---- what is kept in front of objects that have destructors, and where in a block the objects are -------------------------
+
+/// In a list, the newest first. Its object is right behind it.
+struct ending {
+  ending* next;
+  void (*run)(ending* its) noexcept;
+};
+/// The ending of many objects, and their number.
+struct ending_of_many {
+  std::size_t objects;
+  ending its;
+};
+
+/// A block for an object: its ending right in front of it, if it has a destructor.
+template <class T>
+struct slot_of {
+  static constexpr bool ends = !std::is_trivially_destructible_v<T>;
+  static constexpr std::size_t alignment = ends ? larger(alignof(T), alignof(ending)) : alignof(T);
+  static constexpr std::size_t front = ends ? round_up(sizeof(ending), alignment) : 0;
+  static constexpr std::size_t bytes = front + sizeof(T);
+
+  TARN_STEP static void* object_in(void* block) noexcept { return static_cast<std::byte*>(block) + front; }
+  TARN_STEP static ending* make_ending(T* made) noexcept {
+    void* const object = const_cast<void*>(static_cast<const volatile void*>(made));
+    return ::new (static_cast<void*>(static_cast<std::byte*>(object) - sizeof(ending))) ending{nullptr, end};
+  }
+
+ private:
+  static void end(ending* its) noexcept { std::launder(reinterpret_cast<T*>(its + 1))->~T(); }
+};
+
+template <class T>
+struct slot_of_many {
+  static constexpr bool ends = !std::is_trivially_destructible_v<T>;
+  static constexpr std::size_t alignment = ends ? larger(alignof(T), alignof(ending_of_many)) : alignof(T);
+  static constexpr std::size_t front = ends ? round_up(sizeof(ending_of_many), alignment) : 0;
+
+  static T* first_in(void* block) noexcept {
+    return static_cast<T*>(static_cast<void*>(static_cast<std::byte*>(block) + front));
+  }
+  static ending* make_ending(void* block, std::size_t objects) noexcept {
+    void* const place = static_cast<std::byte*>(block) + (front - sizeof(ending_of_many));
+    return &(::new (place) ending_of_many{objects, {nullptr, end}})->its;
+  }
+
+ private:
+  static void end(ending* its) noexcept {
+    T* const first = std::launder(reinterpret_cast<T*>(its + 1));
+    auto* const number = std::launder(reinterpret_cast<std::size_t*>(reinterpret_cast<std::byte*>(its) - sizeof(std::size_t)));
+    for (std::size_t left = *number; left != 0; --left) first[left - 1].~T();
+  }
+};
+
+/// Ends those objects of many that were made, the last one first.
+template <class T>
+struct unkept_objects {
+  T* first;
+  std::size_t made = 0;
+  ~unkept_objects() {
+    while (made != 0) first[--made].~T();
+  }
+};
+
+// ---- how the registry knows an arena that has a name: as a pool of blocks of one byte -------------------------------------
+
+template <class Arena>
+struct arena_listing {
+  /// Called with nothing held when the arena is made, and before its store is called.
+  static void enter(Arena& arena) noexcept {
+    static_cast<void>(&fork_handlers<Arena>), static_cast<void>(&process_list_at_load<Arena>);  // instantiates them
+    constexpr bool is_confined = std::is_same_v<decltype(arena.locking_.core_guard()), no_guard>;
+    arena.name_.enter(detail::pointer_to(arena), calls, is_confined);
+  }
+
+ private:
+  static void entered(void* its) noexcept { static_cast<Arena*>(its)->name_.describe({1, 1, 0, 0, 0}); }
+  static void tell(const void* its, pool_record& out) noexcept {
+    const Arena& arena = *static_cast<const Arena*>(its);
+    using traits = typename Arena::traits;
+    out.block_size = out.stride = 1;
+    constexpr std::size_t end = sizeof out.policies - 1;
+    std::size_t at = detail::add_short_name<typename traits::locking>(out.policies, 0, end);
+    constexpr char word[] = ", arena";
+    for (std::size_t letter = 0; letter != sizeof word - 1 && at != end; ++letter) out.policies[at++] = word[letter];
+    out.policies[detail::add_short_name<typename traits::store>(out.policies, at, end)] = 0;
+    if (!out.is_exact) return;
+    [[maybe_unused]] const auto guard = arena.locking_.core_guard();
+    out.in_use = arena.region_.in_use();
+    out.peak = arena.region_.peak();
+    out.capacity = arena.region_.capacity();
+  }
+  static constexpr process_calls calls{.entered = entered, .tell = tell};
+};
+
+// ---- the members ----------------------------------------------------------------------------------------------------------
 
 /// The members of an arena. Sizes, alignments and counts are in bytes; an alignment is a power of two.
 template <class Traits>

@@ -2,7 +2,7 @@
 // block, which each call names, and for what is done with single free blocks and with empty chunks.
 //
 // compose_arena() asks, in this order: judge_arena(), which policies are given; shapes_hold, each by itself; judge_axes(), each
-// as an arena needs it; first_broken() of rules.h; what stores and exhaustion policies have.
+// as an arena needs it; first_broken() of select.h; what stores and exhaustion policies have.
 #ifndef TARN_ALLOCATOR_DETAIL_ARENA_ARENA_RULES_H_
 #define TARN_ALLOCATOR_DETAIL_ARENA_ARENA_RULES_H_
 
@@ -12,7 +12,6 @@
 
 #include "tarn/allocator/detail/arena/arena_body.h"
 #include "tarn/allocator/detail/arena/arena_traits.h"
-#include "tarn/allocator/detail/compose/rules.h"
 #include "tarn/allocator/detail/compose/select.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/name.h"

@@ -12,7 +12,7 @@
 #include <type_traits>
 
 #include "tarn/allocator/detail/classes/class_stores.h"
-#include "tarn/policies/checking/leaks.h"
+#include "tarn/policies/checking/block_checks.h"
 #include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"

@@ -16,7 +16,7 @@
 #include "tarn/allocator/detail/compose/pool_traits.h"
 #include "tarn/allocator/detail/compose/select.h"
 #include "tarn/allocator/detail/core/chunk.h"
-#include "tarn/allocator/detail/core/many_chunks.h"
+#include "tarn/allocator/detail/core/chunk_map.h"
 #include "tarn/allocator/detail/pool/growth.h"
 #include "tarn/allocator/detail/pool/locks.h"
 #include "tarn/allocator/detail/pool/paths.h"

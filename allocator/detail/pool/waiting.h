@@ -1,5 +1,5 @@
 // How long a call waits for a block, and how blocks reach the threads that wait. Their line, waiting_line, and what wakes them,
-// served_threads, belong to the exhaustion policy (wait_for_block.h). Used only if that `waits`:
+// served_threads, belong to the exhaustion policy (exhaustion.h). Used only if that `waits`:
 //
 //   push     [hit: a thread waits] → push_slow: [hit: give the block to the first in the line; none left: push] · wake it
 //   serve    called where else blocks come, as in adopt and trim: [core: give the list's blocks to the line] · wake them
@@ -17,7 +17,7 @@
 #include "tarn/allocator/detail/pool/events.h"
 #include "tarn/allocator/detail/pool/locks.h"
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/exhaustion/wait_for_block.h"
+#include "tarn/policies/exhaustion.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/waiting.h"
 

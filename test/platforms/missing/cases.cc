@@ -2,7 +2,7 @@
 #include "tarn/allocator/maintenance_thread.h"
 #include "tarn/allocator/observing_thread.h"
 #include "tarn/allocator/pool.h"
-#include "tarn/policies/statistics/tracing_statistics.h"
+#include "tarn/policies/statistics.h"
 
 using sixty_four = tarn::static_size<64>;
 

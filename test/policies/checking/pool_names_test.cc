@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "tarn/policies/checking/leaks.h"
+#include "tarn/policies/checking/block_checks.h"
 
 #if defined(__linux__)
 #include <sys/mman.h>

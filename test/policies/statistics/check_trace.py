@@ -184,7 +184,7 @@ int main() {
 PROFILED_PROGRAM = """
 #include <cstdlib>
 #include "tarn/allocator/pool.h"
-#include "tarn/policies/statistics/tracing_statistics.h"
+#include "tarn/policies/statistics.h"
 #include "tarn/policies/store/page_store.h"
 struct orders {
   static constexpr const char* name = "orders";

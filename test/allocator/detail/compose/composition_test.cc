@@ -4,7 +4,7 @@
 #include <mutex>
 #include <type_traits>
 
-#include "tarn/allocator/detail/compose/rules.h"
+#include "tarn/allocator/detail/compose/select.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/static_pool.h"
 #include "tarn/policies/store/resource_store.h"
