@@ -139,6 +139,19 @@ struct operators_over {
 template <class Class, class... Policies>
 struct class_operators : operators_over<Class, static_pool<Class, by_product<size_of<Class>>, Policies...>> {};
 
+/// \tparam IsPolicy  false if a macro was given a value where the first policy belongs
+template <class Class, bool IsPolicy>
+struct number_complaint : class_operators<Class> {
+  static_assert(IsPolicy,
+                "tarn: [N4] DECLARE_MEMORY_POOL was given a value after the class, but takes policies only; for a number of "
+                "blocks, write PREPARE_MEMORY_POOL(Class, N), or the policy fixed_growth<N>");
+};
+/// Their result is the operators. Only functions can have types and values as their template arguments.
+template <class Class, class... Policies>
+class_operators<Class, Policies...> operators_of();
+template <class Class, auto, class...>
+number_complaint<Class, false> operators_of();
+
 /// As above, for the macros of groups.
 template <class Class, class Group>
 using grouped_operators = class_operators<Class, grouped_locking<Group>>;
@@ -255,9 +268,10 @@ void prepare_memory_pool([[maybe_unused]] std::size_t blocks) {
       -> typename ::tarn::detail::owner_of_pool<typename __VA_ARGS__::owner, decltype(*this)>::type;   \
   TARN_JOIN_(TARN_OPERATORS_, TARN_NEW_)(SPECIFIER, ALLOCATE, __VA_ARGS__)
 
-#define DECLARE_MEMORY_POOL_WITH(...) TARN_MEMORY_POOL_OPERATORS(, allocate, ::tarn::detail::class_operators<__VA_ARGS__>)
+#define DECLARE_MEMORY_POOL_WITH(...) \
+  TARN_MEMORY_POOL_OPERATORS(, allocate, decltype(::tarn::detail::operators_of<__VA_ARGS__>()))
 #define DECLARE_MEMORY_POOL_WITH__NOTHROW(...) \
-  TARN_MEMORY_POOL_OPERATORS(noexcept, try_allocate, ::tarn::detail::class_operators<__VA_ARGS__>)
+  TARN_MEMORY_POOL_OPERATORS(noexcept, try_allocate, decltype(::tarn::detail::operators_of<__VA_ARGS__>()))
 
 #define DECLARE_MEMORY_POOL(...) DECLARE_MEMORY_POOL_WITH(__VA_ARGS__, ::tarn::shared_locking)
 #define DECLARE_MEMORY_POOL__NOTHROW(...) DECLARE_MEMORY_POOL_WITH__NOTHROW(__VA_ARGS__, ::tarn::shared_locking)

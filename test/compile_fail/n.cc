@@ -65,3 +65,20 @@ WRONG(DECLARE_MEMORY_POOL_GROUPED(Order, crowd))
 };
 
 void use() { delete new Trade<double>; }
+
+// case n4_number_of_blocks: tarn: [N4] DECLARE_MEMORY_POOL was given a value after the class, but takes policies only
+struct Order {
+  int id = 0;
+RIGHT(DECLARE_MEMORY_POOL_WITH(Order, tarn::fixed_growth<100>))
+WRONG(DECLARE_MEMORY_POOL_WITH(Order, 100))
+};
+void use() { delete new Order; }
+
+// case n4_number_of_blocks_in_a_template: tarn: [N4] DECLARE_MEMORY_POOL was given a value after the class, but takes policies
+template <class Price>
+struct Trade {
+  Price price{};
+RIGHT(DECLARE_MEMORY_POOL(Trade))
+WRONG(DECLARE_MEMORY_POOL__NOTHROW(Trade, 100))
+};
+void use() { delete new Trade<double>; }

@@ -400,8 +400,8 @@ class size_class_body {
     ended_ = true;
     if constexpr (checks) detail::keep_stores(this);  // so that a later call finds that it has ended
   }
-  /// Returns to the store the empty chunks of every class, freed large blocks and, with thread_cached, what a class without
-  /// chunks keeps. Returns the bytes.
+  /// Returns to the store the empty chunks of every class, freed large blocks, and what a class without chunks keeps for
+  /// itself. Returns the bytes.
   std::size_t trim() noexcept
     requires(Locking::traits.may_return_chunks)
   {

@@ -451,10 +451,13 @@ std::size_t return_idle(State& s) noexcept {
     bytes += detail::return_chunks(s, [](State& its) { return detail::unlink_empty(its); });
   }
   if constexpr (State::traits::returns_pages) bytes += detail::return_pages(s, pages_go::all);
-  if constexpr (State::traits::locking::traits.can_forget) {
+  constexpr locking_traits locking = State::traits::locking::traits;
+  if constexpr (State::traits::keeps_memory && (locking.can_forget || !locking.keeps_memory)) {
     {
       const core_lock guard(s);
-      if (s.chunks.capacity() != 0 || !s.locking.forget_if_alone()) return bytes;
+      if (s.chunks.capacity() != 0) return bytes;
+      if constexpr (locking.can_forget)
+        if (!s.locking.forget_if_alone()) return bytes;
       s.chunks.forget();
     }
     s.upstream.release_metadata();

@@ -253,9 +253,10 @@ class pool_members {
     return path::admits_caller(state_) ? slow::maintain(state_, deadline(until)) : maintained::refused;
   }
 
-  /// Frees empty chunks and, if the retention policy does, idle pages. Returns how many bytes. O(log chunks) for each chunk
-  /// that is freed. Visits the blocks in the front with page_local_reuse, otherwise every free block, O(log chunks) each; with
-  /// batch_reuse none if nothing changed since the last call.
+  /// Frees empty chunks and, if the retention policy does, idle pages; if no chunk is left, also the pool's own memory,
+  /// unless another thread uses it. Returns the bytes of chunks and pages. O(log chunks) for each chunk that is freed.
+  /// Visits the blocks in the front with page_local_reuse, otherwise every free block, O(log chunks) each; with batch_reuse
+  /// none if nothing changed since the last call.
   std::size_t trim() noexcept
     requires(Traits::may_return_chunks)
   {

@@ -55,6 +55,35 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_peak_of_200_chunks_goes_back_by_itself, locking,
   }
 }
 
+struct crew;
+using pools_with_tables =
+    std::tuple<pool_of_64<return_empty_chunks<>>, pool_of_64<page_local_reuse<>, no_locking>,
+               pool_of_64<page_local_reuse<>, mutex_locking<>>, pool_of_64<return_empty_chunks<0, 0>, grouped_locking<crew>>,
+               pool_of_64<page_local_reuse<>, thread_cached<16, 62>>, pool_of_64<hardened>,
+               pool_of_64<hardened, mutex_locking<>, return_empty_chunks<0, 2>>>;
+
+/// The table of chunks has memory of the store, too. It goes when no chunk is left, and comes again with them.
+BOOST_AUTO_TEST_CASE_TEMPLATE(after_a_trim_with_no_block_in_use_the_store_has_everything, pool, pools_with_tables) {
+  upstream memory;
+  pool its{resource_store{&memory}};
+  for (int round = 0; round < 3; ++round) {
+    std::vector<void*> blocks = fill(its, 100'000);
+    arrange(blocks, order::random);
+    void* const last = blocks.back();
+    blocks.pop_back();
+    for (void* const block : blocks) its.deallocate(block);
+    its.trim();
+    BOOST_TEST(memory.regions() != 0u);
+    BOOST_TEST(its.owns(last));
+    its.deallocate(last);
+    its.trim();
+    BOOST_TEST(its.capacity() == 0u);
+    BOOST_TEST(memory.regions() == 0u);
+    BOOST_TEST(!its.owns(last));
+  }
+  BOOST_TEST(memory.faults() == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(batches_go_back_as_single_blocks_do) {
   upstream memory;
   pool_of_64<return_empty_chunks<0, 0>> pool{resource_store{&memory}};
