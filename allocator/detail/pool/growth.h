@@ -451,7 +451,7 @@ std::size_t return_idle(State& s) noexcept {
     bytes += detail::return_chunks(s, [](State& its) { return detail::unlink_empty(its); });
   }
   if constexpr (State::traits::returns_pages) bytes += detail::return_pages(s, pages_go::all);
-  constexpr locking_traits locking = State::traits::locking::traits;
+  constexpr auto locking = State::traits::locking::traits;
   if constexpr (State::traits::keeps_memory && (locking.can_forget || !locking.keeps_memory)) {
     {
       const core_lock guard(s);
