@@ -1,4 +1,4 @@
-// Axis statistics: what is counted, and who is notified of events.
+// Axis statistics: what is counted, and where events are reported.
 //
 // Here: statistics_traits, trace_event, no_statistics, counting_statistics, statistics_policy; tracing_statistics, which
 // reports each event to a sink, what it requires of a sink, and the sinks for profilers in the process: Perfetto's and

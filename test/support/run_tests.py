@@ -53,8 +53,8 @@ QUICK = {
 FULL = {
     "gcc_debug": Configuration(("--config=gcc_debug",), "", ("memory", "threads", "optimised")),
     "gcc": Configuration(("--config=opt", "--config=gcc"), "optimised"),
-    # And what runs under no sanitizer: else no clang would compile it. Clang 19 compiles all else for the sanitizers.
-    "clang14": Configuration(("--config=clang14",), "optimised,no_sanitizers", ONCE),
+    # What runs under no sanitizer: else no clang would compile it. Clang 19 compiles all else for the sanitizers.
+    "clang14": Configuration(("--config=clang14",), "no_sanitizers", ONCE),
     "sanitizers": Configuration(("--config=sanitizers", *BRIEF), "", UNDER_ASAN),
     "tsan": Configuration(("--config=tsan",), "threads", UNDER_TSAN),  # g++'s, which sees other races, is in the first tier
     "benchmarks": None,
