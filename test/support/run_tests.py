@@ -43,8 +43,8 @@ LEAN = ("--copt=-g0", "--copt=-fno-sanitize=null,alignment,pointer-overflow", "-
 
 # {tier: {configuration: what it runs}}. A test that is slow stays out of the first tier, one that is nightly out of both. In
 # the first tier each test runs once: under the sanitizer that its tag asks for, which finds what a plain run finds, or plain.
-# So does g++ in the second, but for tests tagged `memory`, which clang's sanitizers run; what is tagged `optimised` it
-# optimises, since all else is compiled in half the time without.
+# So it does in the second, there under clang's sanitizers; what is tagged `optimised` g++ optimises, since all else is compiled
+# in half the time without. In the last tier each runs in all.
 QUICK = {
     "gcc_sanitizers": Configuration(("--config=gcc_sanitizers", *LEAN), "memory", UNDER_ASAN),
     "tsan_gcc": Configuration(("--config=tsan_gcc",), "threads", UNDER_TSAN),
@@ -55,7 +55,7 @@ FULL = {
     "gcc": Configuration(("--config=opt", "--config=gcc"), "optimised"),
     # What the sanitizers, which are clang's, leave.
     "clang14": Configuration(("--config=clang14",), "no_sanitizers", ONCE),
-    "sanitizers": Configuration(("--config=sanitizers", *BRIEF), "", (*UNDER_ASAN, "threads", "optimised")),
+    "sanitizers": Configuration(("--config=sanitizers", *BRIEF), "memory", UNDER_ASAN),
     "tsan": Configuration(("--config=tsan",), "threads", UNDER_TSAN),  # g++'s, which sees other races, is in the first tier
     "benchmarks": None,
     "mallocs": None,
