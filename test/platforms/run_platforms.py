@@ -36,7 +36,7 @@ SERVICES = ("cas", "pages", "fork", "threads", "std_threads", "library")
 COLUMNS = ("name", "tier", "cases", "compile", "run", "services", "needs", "target", "compiler", "library")
 WARNINGS = ("-Wall", "-Wextra", "-Werror")
 BUILD_SECONDS, RUN_SECONDS = 1200, 300
-# In the short tier half of the compositions for each target, the one half for every second: each is tried on two or three
+# In the short tier half of the compositions for each target, the one half for every second: each is tried on one or two
 # targets, and with --all on all.
 ALL_SHARES, HALVES = 0b111111, (0b010101, 0b101010)
 MARKS = ("<!-- platforms:table -->", "<!-- /platforms:table -->")

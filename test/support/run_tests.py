@@ -53,8 +53,6 @@ QUICK = {
 FULL = {
     "gcc_debug": Configuration(("--config=gcc_debug",), "", ("memory", "threads", "optimised")),
     "gcc": Configuration(("--config=opt", "--config=gcc"), "optimised"),
-    # What the sanitizers, which are clang's, leave.
-    "clang14": Configuration(("--config=clang14",), "no_sanitizers", ONCE),
     "sanitizers": Configuration(("--config=sanitizers", *BRIEF), "memory", UNDER_ASAN),
     "tsan": Configuration(("--config=tsan",), "threads", UNDER_TSAN),  # g++'s, which sees other races, is in the first tier
     "benchmarks": None,
@@ -120,7 +118,7 @@ LIMITS = {"full": 1800, "nightly": 4 * 3600}
 # configuration that has lost its tests fails, and who adds or removes some needs to change nothing here.
 LEAST = {
     "quick": {"gcc_sanitizers": 1800, "tsan_gcc": 250, "gcc_debug": 1900},
-    "full": {"gcc_debug": 4200, "gcc": 2100, "clang14": 70, "sanitizers": 1800, "tsan": 270,
+    "full": {"gcc_debug": 4200, "gcc": 2100, "sanitizers": 1800, "tsan": 270,
              "benchmarks": 45, "mallocs": 14, "cmake_list": 9, "consumer": 25, "platforms": 180, "platform_parts": 200,
              "migration": 60, "bounds": 150, "site": 9, "observe": 12},
     "nightly": {"clang14": 2000, "tsan_gcc": 1900, "platforms": 1100, "platform_parts": 230, "migration": 100, "bounds": 150,
