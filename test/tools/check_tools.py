@@ -77,17 +77,17 @@ VALGRIND = Tool("Valgrind", "g++", ["-O1", "-DTARN_VALGRIND"], MEMCHECK, lambda 
 GROUPS = {"gcc": [ASAN_GCC], "clang": [ASAN_CLANG, MSAN], "valgrind": [VALGRIND]}
 
 
-def program_of(builder, tool, few, first=None):
-    """The job of the program; `few`: with few families; `first`: a folder whose headers come before the tree's. Only the
-    families include what tells the tools: the other sources are compiled once for a tool."""
+def program_of(builder, tool, first=None):
+    """The job of the program; `first`: a folder whose headers come before the tree's. Only the families include what tells the
+    tools: the other sources are compiled once for a tool."""
     name = re.sub(r"\W+", "-", tool.name)
     objects = []
     for source in SOURCES:
         flags, which = [*FLAGS, *tool.flags], ""
-        if source == "families":
-            flags, which = flags + ["-DTARN_FEW_FAMILIES"] * few, "-few" * few
-            if first:
-                flags, which = ["-I" + first, *flags, "-O0", "-g0"], which + "-" + first
+        if source == "families" and (first or not NIGHTLY):
+            flags.append("-DTARN_FEW_FAMILIES")
+        if source == "families" and first:
+            flags, which = ["-I" + first, *flags, "-O0", "-g0"], "-" + first
         objects.append(builder.job(f"{name}{which}-{source}.o", [tool.compiler, *flags, "-c", f"tarn/test/tools/{source}.cc"]))
 
     def link():
@@ -242,10 +242,10 @@ def main():
     tools = [tool for tool in wanted if not tool.lacks()]
     if not tools:
         return compilers.report(cases)
-    links = {tool: program_of(builder, tool, not NIGHTLY) for tool in tools}
+    links = {tool: program_of(builder, tool) for tool in tools}
     if ASAN_CLANG in tools and NIGHTLY:
         cases += [every_case(builder, first) for first in (None, "silent")]
-    silent = {tool: program_of(builder, tool, True, "silent") for tool in tools if NIGHTLY or tool is ASAN_CLANG}
+    silent = {tool: program_of(builder, tool, "silent") for tool in tools if NIGHTLY or tool is ASAN_CLANG}
     families = {tool: families_of(tool, link) for tool, link in links.items()}
     for tool in tools:
         slow = not tool.prefix  # a sanitizer looks up the names for each report
