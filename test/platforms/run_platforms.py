@@ -5,7 +5,7 @@ usage: test/platforms/run [--all] [--only TARGET]... [--write-docs]
 Installs what is missing, by name; builds the core for each target, and runs it there or in an emulator. The last line is
 'N passed, N failed': the cases of all targets, and one for each that can only be compiled. It fails when a case failed, when a
 target can't be built or run, when fewer cases passed than targets.txt asks for, and when the table in docs/platforms.md isn't
-what follows from targets.txt. Two minutes on two idle cores; with --all, some ten.
+what follows from targets.txt. Two minutes on two idle cores; with --all, ten to forty.
 
   --all            all targets, not only those of the short tier, and all compositions on each, not half of them
   --only TARGET    only this target, of whatever tier; may be repeated. All compositions
