@@ -1,7 +1,7 @@
 // The body of a size_class_pool: a pool for each class, created when it is first needed, and blocks that are larger than any
 // class. It has no destructor, so a static one is constant-initialised and never destroyed.
 //
-//   allocate              class_lookup: class by size → its pool    no pool yet: class_members::make    no class: large_blocks
+//   allocate              class_lookup: class by size → its pool   no pool yet: class_members::make   no class: large_blocks
 //   deallocate, sized     the same look-up, with every store         no class: large_blocks
 //   deallocate, unsized   owner_of: the tag of the block's granule → its pool; only with tagged chunks (class_stores.h)
 #ifndef TARN_ALLOCATOR_DETAIL_CLASSES_SIZE_CLASS_BODY_H_
